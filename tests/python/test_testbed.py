@@ -370,14 +370,18 @@ def test_the_command_says_that_runs_wait_for_the_budget(binary, file):
 
 
 def test_packets_of_each_run_have_a_file(binary, file, tmp_path):
-    told = binary('told.open("a").write(f"{request[\'pcap\']}\\n")\n' + PRINT)
-    invoke("run", file, "--pcap", tmp_path / "packets.pcapng")
-    invoke("run", file, "--runs", "2", "--pcap", tmp_path / "many" / "packets.pcapng")
-    invoke("run", file)
-    assert told.read_text("utf-8").split() == [
-        str(tmp_path / "packets.pcapng"),
-        str(tmp_path / "many" / "packets-0.pcapng"),
-        str(tmp_path / "many" / "packets-1.pcapng"),
-        "None",
-    ]
+    """The binary writes to a descriptor, which the room of all outputs has opened."""
+    binary('if request["pcap"]: Path(request["pcap"]).write_text(f"run {request[\'run\']}")\n' + PRINT)
+    for arguments in (["packets"], ["many/packets", "--runs", "2"]):
+        result = invoke("run", file, "--pcap", tmp_path / f"{arguments[0]}.pcapng", *arguments[1:])
+        assert result.exit_code == 0, result.output
+    found = {
+        path.relative_to(tmp_path).as_posix(): path.read_text("utf-8") for path in tmp_path.rglob("*.pcapng")
+    }
+    assert found == {
+        "packets.pcapng": "run 0",
+        "many/packets-0.pcapng": "run 0",
+        "many/packets-1.pcapng": "run 1",
+    }
+    assert invoke("run", file).exit_code == 0
     assert "--pcap: completed runs" in fails(2, "run", file, "--pcap", "a", "--output", tmp_path / "out")

@@ -294,3 +294,229 @@ fn replace(path: &Path, before: Option<&fs::Metadata>, content: &[u8]) -> io::Re
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_macros, reason = "a skipped test says so")]
+mod tests {
+    use super::*;
+    use nix::sys::stat::{Mode, SFlag, makedev, mknod};
+    use nix::unistd::mkfifo;
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+
+    const NOBODY: u32 = 65_534;
+
+    /// A folder that is removed at the end, with a folder `theirs` of nobody and a file of this process, `file`.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("dumbbell-files-{}-{name}", process::id()));
+            fs::create_dir_all(path.join("theirs")).expect("a folder");
+            fs::write(path.join("file"), "ours").expect("a file");
+            if Uid::effective().is_root() {
+                std::os::unix::fs::chown(path.join("theirs"), Some(NOBODY), Some(NOBODY)).expect("root");
+            }
+            Folder(path)
+        }
+
+        fn at(&self, name: &str) -> PathBuf {
+            self.0.join(name)
+        }
+
+        fn text(&self, name: &str) -> String {
+            fs::read_to_string(self.at(name)).expect("a text")
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).expect("a folder");
+            let mut names: Vec<String> =
+                entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn ourselves() -> Caller {
+        Caller { uid: Uid::effective(), gid: Gid::effective(), groups: Vec::new() }
+    }
+
+    /// Someone else with these groups, if this process may act as others; says that a test is skipped otherwise.
+    fn nobody(groups: &[u32]) -> Option<Caller> {
+        let is_root = Uid::effective().is_root();
+        if !is_root {
+            println!("SKIPPED a test of the rights of others: it needs root");
+        }
+        let groups = groups.iter().copied().map(Gid::from_raw).collect();
+        is_root.then_some(Caller { uid: Uid::from_raw(NOBODY), gid: Gid::from_raw(NOBODY), groups })
+    }
+
+    type Way = fn(&Path, &Caller) -> io::Result<()>;
+
+    /// The ways to write a file.
+    const WAYS: [Way; 2] = [
+        |path, caller| create(path, caller)?.write_all(b"new"),
+        |path, caller| Report::prepare(path, caller)?.write(b"new"),
+    ];
+
+    fn refused(path: &Path, caller: &Caller, text: &str) {
+        for write in WAYS {
+            let error = write(path, caller).expect_err("a refusal").to_string();
+            assert!(error.contains(text), "{}: {error}", path.display());
+        }
+    }
+
+    #[test]
+    fn links_stay_and_missing_folders_are_made() {
+        let folder = Folder::new("links");
+        symlink("file", folder.at("link")).expect("a link");
+        symlink("new/folder/file", folder.at("dangling")).expect("a link");
+        for (link, target) in [("link", "file"), ("dangling", "new/folder/file")] {
+            let leads = fs::read_link(folder.at(link)).expect("a link");
+            for write in WAYS {
+                write(&folder.at(link), &ourselves()).expect("a file");
+                assert_eq!(
+                    (folder.text(target), fs::read_link(folder.at(link)).ok()),
+                    ("new".into(), Some(leads.clone()))
+                );
+                fs::write(folder.at(target), "a longer text").expect("a file");
+            }
+        }
+        symlink("loop", folder.at("loop")).expect("a link");
+        refused(&folder.at("loop"), &ourselves(), "Too many levels of symbolic links");
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_or_written_to_and_stays() {
+        let folder = Folder::new("nodes");
+        refused(&folder.at("theirs"), &ourselves(), "it is a folder; accepted: the name of a file");
+        let _listener = UnixListener::bind(folder.at("socket")).expect("a socket");
+        refused(&folder.at("socket"), &ourselves(), "it is a socket; accepted: ");
+        mkfifo(&folder.at("pipe"), Mode::S_IRWXU).expect("a pipe");
+        refused(&folder.at("pipe"), &ourselves(), "nothing reads from this pipe; accepted: ");
+        for write in WAYS {
+            let path = folder.at("pipe");
+            let reader = thread::spawn(move || fs::read(path).expect("a content"));
+            // The reader may not be there yet.
+            while write(&folder.at("pipe"), &ourselves()).is_err() {}
+            assert_eq!(reader.join().expect("a reader"), b"new");
+        }
+        assert!(fs::symlink_metadata(folder.at("pipe")).expect("a pipe").file_type().is_fifo());
+        if nobody(&[]).is_none() {
+            return;
+        }
+        let mut make = |name: &str, kind, numbers: (u64, u64)| {
+            let all = Mode::from_bits_truncate(0o666);
+            mknod(&folder.at(name), kind, all, makedev(numbers.0, numbers.1)).expect("a device");
+        };
+        make("null", SFlag::S_IFCHR, (1, 3));
+        make("full", SFlag::S_IFCHR, (1, 7));
+        make("disk", SFlag::S_IFBLK, (7, 1_000_000));
+        WAYS.map(|write| write(&folder.at("null"), &ourselves()).expect("a device"));
+        refused(&folder.at("full"), &ourselves(), "No space left on device");
+        refused(&folder.at("disk"), &ourselves(), "it is a device; accepted: ");
+        for name in ["null", "full", "disk"] {
+            assert!(
+                !fs::symlink_metadata(folder.at(name)).expect("a device").file_type().is_file(),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_descriptor_of_this_process_is_written_to() {
+        use std::os::fd::AsRawFd;
+        let folder = Folder::new("descriptors");
+        let mut file = File::create(folder.at("open")).expect("a file");
+        file.write_all(b"before ").expect("space");
+        for path in ["/dev/fd", "/proc/self/fd"] {
+            let path = PathBuf::from(format!("{path}/{}", file.as_raw_fd()));
+            // Also if the caller could not open the file.
+            let caller = nobody(&[]).unwrap_or_else(ourselves);
+            WAYS.map(|write| write(&path, &caller).expect("a descriptor"));
+        }
+        assert_eq!(folder.text("open"), "before newnewnewnew");
+        refused(Path::new("/dev/fd/1000000"), &ourselves(), "Bad file descriptor");
+    }
+
+    #[test]
+    fn a_report_replaces_a_file_whole_and_keeps_its_permissions() {
+        let folder = Folder::new("report");
+        let file = folder.at("file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o604)).expect("an owner");
+        let mut before = File::open(&file).expect("a file");
+        let report = Report::prepare(&file, &ourselves()).expect("a report");
+        assert_eq!(folder.text("file"), "ours");
+        report.write(b"new").expect("space");
+        let mut text = String::new();
+        before.read_to_string(&mut text).expect("a text");
+        assert_eq!((folder.text("file"), text.as_str()), ("new".into(), "ours"));
+        assert_eq!(fs::metadata(&file).expect("a file").mode() & 0o7777, 0o604);
+        assert_eq!(folder.names(), ["file", "theirs"]);
+    }
+
+    #[test]
+    fn nothing_is_written_where_the_caller_may_not() {
+        let Some(caller) = nobody(&[]) else { return };
+        let folder = Folder::new("rights");
+        symlink(folder.at("file"), folder.at("theirs/link")).expect("a link");
+        symlink(folder.at("new"), folder.at("theirs/dangling")).expect("a link");
+        symlink(&folder.0, folder.at("theirs/folder")).expect("a link");
+        for name in
+            ["file", "new", "theirs/link", "theirs/dangling", "theirs/folder/file", "theirs/folder/new"]
+        {
+            refused(&folder.at(name), &caller, "Permission denied");
+        }
+        assert_eq!(
+            (folder.text("file"), folder.names()),
+            ("ours".into(), vec!["file".into(), "theirs".into()])
+        );
+    }
+
+    #[test]
+    fn new_files_and_folders_belong_to_the_caller_and_their_groups_count() {
+        let Some(caller) = nobody(&[4242]) else { return };
+        let folder = Folder::new("groups");
+        fs::create_dir(folder.at("shared")).expect("a folder");
+        std::os::unix::fs::chown(folder.at("shared"), None, Some(4242)).expect("root");
+        fs::set_permissions(folder.at("shared"), fs::Permissions::from_mode(0o770)).expect("root");
+        for name in ["theirs/one/new", "shared/new"] {
+            WAYS.map(|write| write(&folder.at(name), &caller).expect("a file"));
+            let found = fs::metadata(folder.at(name)).expect("a file");
+            assert_eq!((found.uid(), found.gid()), (NOBODY, NOBODY), "{name}");
+        }
+        assert_eq!(fs::metadata(folder.at("theirs/one")).expect("a folder").uid(), NOBODY);
+        // Rights ended with the thread that had them.
+        fs::write(folder.at("file"), "ours").expect("root");
+    }
+
+    #[test]
+    fn inputs_are_files_and_pipes_with_a_writer() {
+        let folder = Folder::new("inputs");
+        assert_eq!(read(&folder.at("file")).expect("a text"), "ours");
+        let refused = |name: &str| read(&folder.at(name)).expect_err("a refusal").to_string();
+        assert!(refused("theirs").contains("it is a folder; accepted: "));
+        mkfifo(&folder.at("pipe"), Mode::S_IRWXU).expect("a pipe");
+        assert!(refused("pipe").contains("nothing is written to this pipe; accepted: "));
+        let path = folder.at("pipe");
+        let writer = thread::spawn(move || fs::write(path, "a text").expect("a reader"));
+        let text = loop {
+            if let Ok(text) = read(&folder.at("pipe")) {
+                break text;
+            }
+        };
+        writer.join().expect("a writer");
+        assert_eq!(text, "a text");
+        if nobody(&[]).is_some() {
+            let kind = (SFlag::S_IFCHR, Mode::S_IRWXU);
+            mknod(&folder.at("null"), kind.0, kind.1, makedev(1, 3)).expect("a device");
+            assert!(refused("null").contains("it is a device; accepted: "));
+        }
+    }
+}

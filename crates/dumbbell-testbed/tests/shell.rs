@@ -5,12 +5,15 @@
 #![allow(clippy::disallowed_macros, reason = "a skipped test says so, and others what they measured")]
 #![allow(clippy::disallowed_methods, reason = "tests of real time read its clock")]
 
+use clap::CommandFactory;
+use dumbbell_testbed::shell::options::Options;
 use nix::sched::{CloneFlags, unshare};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, chown, symlink};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -328,6 +331,45 @@ fn rejected_input_and_missing_rights_have_their_exit_codes() {
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         assert!(text(&output.stderr).contains("needs root") && text(&output.stderr).lines().count() == 1);
     }
+}
+
+#[test]
+fn under_sudo_each_file_is_opened_with_the_rights_of_the_caller() {
+    let Some(_alone) = links() else { return };
+    let place = TestFile::new("rights").0;
+    let theirs = place.join("theirs");
+    fs::create_dir_all(&theirs).expect("a folder");
+    chown(&theirs, Some(65534), Some(65534)).expect("root");
+    fs::write(place.join("ours"), "ours").expect("a file");
+    symlink(place.join("ours"), theirs.join("link")).expect("a link");
+    let command = Options::command();
+    let files = command.get_arguments().filter(|argument| {
+        let names_a_file = argument.get_value_names().is_some_and(|names| names[0] == "FILE");
+        names_a_file && argument.get_help_heading() == Some("Records")
+    });
+    let names: Vec<String> =
+        files.filter_map(|file| file.get_long().map(|name| format!("--{name}"))).collect();
+    assert!(names.len() >= 3, "{names:?}");
+    for name in names {
+        let written = |path: &Path| {
+            let path = path.to_str().expect("a path");
+            let mut command = shell(&[&name, path, "--", "true"]);
+            command.env("SUDO_UID", "65534").env("SUDO_GID", "65534").output().expect("the shell")
+        };
+        for refused in [place.join("new"), place.join("ours"), theirs.join("link")] {
+            let output = written(&refused);
+            assert_eq!(output.status.code(), Some(2), "{name}: {output:?}");
+            let expected = format!("error: cannot write {}: Permission denied", refused.display());
+            assert!(text(&output.stderr).starts_with(&expected), "{name}: {output:?}");
+        }
+        assert_eq!(fs::read_to_string(place.join("ours")).expect("a file"), "ours");
+        assert!(!place.join("new").exists());
+        let output = written(&theirs.join("folder").join(&name));
+        assert!(output.status.success(), "{name}: {output:?}");
+        let file = fs::metadata(theirs.join("folder").join(&name)).expect("a file");
+        assert_eq!((file.uid(), file.gid(), file.len() > 0), (65534, 65534, true), "{name}");
+    }
+    fs::remove_dir_all(place).expect("root");
 }
 
 #[test]

@@ -18,6 +18,7 @@ from dumbbell.bench.turns import Spread, Turns, ratios
 from dumbbell.campaign import Display
 from dumbbell.crossvalidation import PeerAbsent
 from dumbbell.errors import refusal
+from dumbbell.files import make_folder
 
 __all__ = ["AIMS", "bench_peers"]
 
@@ -78,6 +79,9 @@ def bench_peers(
         if name not in known:
             raise refusal("peer", name, f"one of {', '.join(known)}", names=known)
     wanted = [one for one in others if not peers or one.peer in peers]
+    place = Path(output) if output is not None else Path("results")
+    # What cannot be written is found out now rather than after long measurements.
+    make_folder(place)
     begin_load = load()
     with Display(sys.stderr, quiet=quiet) as display:
         present, absent = _present(wanted, asked=bool(peers), display=display)
@@ -97,7 +101,6 @@ def bench_peers(
         "cases": [_case_data(case, contenders, board[case.name], share) for case in chosen],
         "slower_at_large_windows": None if slower is None else asdict(slower),
     }
-    place = Path(output) if output is not None else Path("results")
     return written(
         place=place / "bench-peers",
         page=pages.peers_page(

@@ -18,6 +18,7 @@ from dumbbell.bench.growth import FEWEST, FULL, MOST, Batches, Idle, Plan, Point
 from dumbbell.bench.outcome import Benched, load, written
 from dumbbell.bench.turns import Spread, Turns, ratios
 from dumbbell.campaign import Display
+from dumbbell.files import make_folder
 from dumbbell.run import cores
 
 __all__ = ["bench_scale"]
@@ -41,6 +42,9 @@ def bench_scale(*, plan: Plan = FULL, output: str | Path | None = None, quiet: b
     quiet
         Show no progress.
     """
+    place = Path(output) if output is not None else Path("results")
+    # What cannot be written is found out now rather than after long measurements.
+    make_folder(place)
     begin_load = load()
     with Display(sys.stderr, quiet=quiet) as display:
         sweeps = [_taken(sweep, plan.turns, display) for sweep in _sweeps(plan)]
@@ -58,7 +62,6 @@ def bench_scale(*, plan: Plan = FULL, output: str | Path | None = None, quiet: b
         },
         "run_many": [_batches_data(batch) for batch in batches],
     }
-    place = Path(output) if output is not None else Path("results")
     return written(
         place=place / "bench-scale",
         page=scale_page.page(sweeps, idle, batches, plan, criteria=criteria, begin_load=begin_load),

@@ -94,8 +94,6 @@ def run_in_real_time(
             "--pcap: completed runs in --output are reused, and have no packets; accepted without --output"
         )
     # What cannot be written is found out now rather than after a long run.
-    if pcap is not None:
-        prepare(pcap)
     if output is not None:
         make_folder(output)
     for text in scenario.warnings:
@@ -106,6 +104,10 @@ def run_in_real_time(
     def file_of(job: Job) -> Path:
         assert pcap is not None
         return pcap if runs == 1 else pcap.with_stem(f"{pcap.stem}-{job.run}")
+
+    if pcap is not None:
+        for job in jobs:
+            prepare(file_of(job))
 
     try:
         find_binary(told=note)
