@@ -21,6 +21,7 @@ import json
 import math
 import os
 import re
+import select
 import shutil
 import stat
 import sys
@@ -57,6 +58,9 @@ MOST_LINKS = 40
 
 # Opening a pipe does not wait for its other end then, nor a terminal for its line; zero where there is no such thing.
 AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+# Time in which something begins to write to a pipe that is an input.
+WRITER_S = 1.0
 
 DESCRIPTORS = re.compile(rf"(/proc/{os.getpid()}(/task/[0-9]+)?|/dev)/fd")
 
@@ -178,7 +182,8 @@ def read_input(path: Path, most: int = -1) -> bytes:
         raise OSError(errno.EISDIR if stat.S_ISDIR(kind) else errno.EINVAL, reason, str(path))
     with os.fdopen(os.open(path, os.O_RDONLY | AT_ONCE | getattr(os, "O_BINARY", 0)), "rb") as file:
         if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
-            # The end of a pipe is found at once if nothing writes to it, and nothing yet if something does.
+            # The end of a pipe is found if nothing writes to it, and nothing yet if something does. It may be about to.
+            select.select([file], [], [], WRITER_S)
             first = file.read(1)
             if first == b"":
                 reason = "is a pipe that nothing is written to; accepted: a pipe with a writer, or a file"

@@ -12,11 +12,12 @@
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc;
+use nix::poll::{PollFd, PollFlags, poll};
 use nix::unistd::{Gid, Uid, User, getgrouplist, getgroups, setfsgid, setfsuid};
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::{process, thread};
@@ -26,6 +27,9 @@ const MOST_LINKS: usize = 40;
 
 /// Opening a pipe does not wait for its other end then, nor a terminal for its line.
 const AT_ONCE: i32 = libc::O_NONBLOCK | libc::O_NOCTTY;
+
+/// Time in which something begins to write to a pipe that is an input, in milliseconds.
+const WRITER_MS: u16 = 1000;
 
 /// Who called this process: the person who called sudo if it is root, and otherwise its real user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,7 +169,8 @@ pub fn read(path: &Path) -> io::Result<String> {
     }
     let mut bytes = Vec::new();
     if kind.is_fifo() {
-        // The end of a pipe is found at once if nothing writes to it, and nothing yet if something does.
+        // The end of a pipe is found if nothing writes to it, and nothing yet if something does. It may be about to.
+        poll(&mut [PollFd::new(file.as_fd(), PollFlags::POLLIN)], WRITER_MS)?;
         let mut first = [0];
         match file.read(&mut first) {
             Ok(0) => {
@@ -506,11 +511,7 @@ mod tests {
         assert!(refused("pipe").contains("nothing is written to this pipe; accepted: "));
         let path = folder.at("pipe");
         let writer = thread::spawn(move || fs::write(path, "a text").expect("a reader"));
-        let text = loop {
-            if let Ok(text) = read(&folder.at("pipe")) {
-                break text;
-            }
-        };
+        let text = read(&folder.at("pipe")).expect("a writer");
         writer.join().expect("a writer");
         assert_eq!(text, "a text");
         if nobody(&[]).is_some() {

@@ -23,6 +23,8 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     name="dumbbell",
     help="A laboratory for TCP congestion control.",
+    epilog="Files and folders to be written: missing folders are made, files are replaced whole, symbolic links are "
+    "followed, pipes and devices are written to.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
