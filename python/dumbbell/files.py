@@ -17,6 +17,7 @@ Inputs are regular files and pipes with a writer; everything else is refused.
 from __future__ import annotations
 
 import errno
+import fnmatch
 import json
 import math
 import os
@@ -39,11 +40,14 @@ __all__ = [
     "PARTIAL",
     "lock_file",
     "make_folder",
+    "matching",
+    "move",
     "plain",
     "prepare",
     "read_bytes",
     "read_input",
     "read_text",
+    "remove",
     "replacing",
     "unwritten",
     "write_json",
@@ -137,6 +141,47 @@ def lock_file(path: Path) -> BinaryIO:
         return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | AT_ONCE, 0o666), "ab")
 
 
+def matching(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a folder whose names match a pattern, sorted; none if the folder does not exist.
+
+    Raises
+    ------
+    ResultsError
+        The folder could not be read. `Path.glob` would find nothing in it then.
+    """
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - `Path.iterdir` makes a path of every name
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _unread(folder, error, "a folder that this user can read") from error
+    return [folder / name for name in sorted(fnmatch.filter(names, pattern))]
+
+
+def move(path: Path, to: Path) -> None:
+    """Rename a file of results, and replace what has the new name.
+
+    Raises
+    ------
+    ResultsError
+        It could not be renamed.
+    """
+    with _errors_name(path, "renamed"):
+        path.replace(to)
+
+
+def remove(path: Path) -> None:
+    """Remove a file of results, if it is there.
+
+    Raises
+    ------
+    ResultsError
+        It could not be removed.
+    """
+    with _errors_name(path, "removed"):
+        path.unlink(missing_ok=True)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text in UTF-8, see `replacing`."""
     with replacing(path) as file:
@@ -209,29 +254,29 @@ def read_bytes(path: Path) -> bytes:
     try:
         return read_input(path)
     except OSError as error:
-        raise ResultsError(
-            error.errno,
-            f"could not be read: {_reason(error)}; accepted: a file that this user can read, or no file",
-            str(path),
-        ) from error
+        raise _unread(path, error, "a file that this user can read, or no file") from error
 
 
 @contextmanager
-def _errors_name(path: Path) -> Iterator[None]:
-    """Turn errors of the system into those of a file of results."""
+def _errors_name(path: Path, done: str = "written") -> Iterator[None]:
+    """Turn errors of the system into those of a file of results, and say what could not be done with it."""
     try:
         yield
     except ResultsError:
         # It names another file, written meanwhile.
         raise
     except OSError as error:
-        raise unwritten(path, error) from error
+        raise unwritten(path, error, done) from error
 
 
-def unwritten(path: Path, error: OSError) -> ResultsError:
-    """Return the error that a file could not be written, from that of the system."""
+def unwritten(path: Path, error: OSError, done: str = "written") -> ResultsError:
+    """Return the error that a file could not be written, or renamed or removed, from that of the system."""
     accepted = "a folder on a disk with free space where this user may write"
-    return _refused(path, error.errno, f"could not be written: {_reason(error)}; accepted: {accepted}")
+    return _refused(path, error.errno, f"could not be {done}: {_reason(error)}; accepted: {accepted}")
+
+
+def _unread(path: Path, error: OSError, accepted: str) -> ResultsError:
+    return _refused(path, error.errno, f"could not be read: {_reason(error)}; accepted: {accepted}")
 
 
 def _refused(path: Path, number: int | None, text: str) -> ResultsError:

@@ -6,6 +6,7 @@ import random
 import resource
 import shutil
 import subprocess
+import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from dumbbell import ScenarioError
 from dumbbell.campaign import Store
+from dumbbell.campaign import store as campaign_store
 from dumbbell.errors import ResultsError
 
 FLIPS = 300
@@ -68,16 +70,57 @@ def test_what_is_added_is_there_for_the_next_process(tmp_path):
         assert ("0123456789abcdef", 1, 2) in store.known()
 
 
+def test_eight_parts_of_similar_size_are_merged_before_the_next_addition(tmp_path):
+    with opened(tmp_path) as store:
+        counts = []
+        for number in range(17):
+            store.add(runs(number))
+            counts.append(len(files(store)))
+    assert counts == [1, 2, 3, 4, 5, 6, 7, 8, 2, 3, 4, 5, 6, 7, 8, 9, 3]
+
+
 def test_the_number_of_files_stays_small(tmp_path):
     with opened(tmp_path) as store:
         for number in range(200):
             store.add(runs(number))
-            assert len(files(store)) <= 21  # seven of each size: 1, 8 and 64 additions
-        assert len(files(store)) == 3 + 1  # 200 = 3 * 64 + 8
+            assert len(files(store)) <= 22  # eight of one addition, seven of 8 and seven of 64
+        assert len(files(store)) == 3 + 8  # 200 = 3 * 64 + 8, not merged before the next addition
         store.compact()
         (name,) = files(store)
         assert name.startswith("00000000-00000199-")
     assert kept(tmp_path) == list(range(200))
+
+
+def test_a_compacted_part_is_numbered_as_if_each_run_had_been_added_separately(tmp_path):
+    with opened(tmp_path) as store:
+        store.add(runs(0, 1, 2))
+        store.add(runs(3, 4))
+        store.compact()
+        assert [name[:17] for name in files(store)] == ["00000000-00000004"]
+
+
+def test_the_numbers_of_lost_additions_are_not_given_again(tmp_path):
+    with opened(tmp_path) as store:
+        for number in range(3):
+            store.add(runs(number))
+        for name in files(store)[:2]:
+            (store.place / name).unlink()
+    with opened(tmp_path) as store:
+        store.compact()
+        assert [name[:17] for name in files(store)] == ["00000000-00000002"]
+        store.add(runs(7))
+    assert kept(tmp_path) == [2, 7]
+
+
+def test_a_store_whose_runs_are_not_sorted_is_compacted_and_a_compacted_one_stays(tmp_path):
+    with opened(tmp_path) as store:
+        store.add(runs(1, 0))
+        store.compact()
+        (first,) = files(store)
+        assert list(store.frame()["run"]) == [0, 1]
+        written = (store.place / first).stat().st_ino
+        store.compact()
+        assert (store.place / first).stat().st_ino == written
 
 
 def test_a_fresh_store_is_empty(tmp_path):
@@ -162,6 +205,89 @@ def test_a_kill_while_a_file_is_written_leaves_nothing(tmp_path):
         partial.write_bytes(b"PAR1")
     assert kept(tmp_path) == [0]
     assert not partial.exists()
+
+
+@contextmanager
+def interrupted_at(step):
+    """Interrupt the process at a line, or at the return, of what adds to a store; yield the count of these."""
+    passed = [0]
+
+    def trace(frame, event, _):
+        if frame.f_code.co_name not in ("add", "_merge", "_replace", "_clear", "_list", "_write"):
+            return None
+        if event in ("line", "return"):
+            passed[0] += 1
+            if passed[0] == step:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield passed
+    finally:
+        sys.settrace(before)
+
+
+def test_an_addition_that_is_interrupted_anywhere_and_passed_again_stores_each_run_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(campaign_store, "MERGED", 2)
+    for step in range(1, 10_000):
+        place = tmp_path / str(step)
+        with opened(place) as store:
+            store.add(runs(0))
+            store.add(runs(1))
+            interrupted = False
+            with suppress(KeyboardInterrupt), interrupted_at(step) as passed:
+                # Two parts are merged first.
+                store.add(runs(2))
+            interrupted = passed[0] >= step
+            # With a run that was completed meanwhile.
+            store.add(runs(2, 3) if interrupted else runs(3))
+            assert sorted(store.frame()["run"]) == [0, 1, 2, 3]
+            store.compact()
+            assert [name[:17] for name in files(store)] == ["00000000-00000003"]
+        assert kept(place) == [0, 1, 2, 3]
+        if not interrupted:
+            break
+    assert step > 40
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name_and_its_name_before_anything_else_happens(
+    tmp_path, monkeypatch
+):
+    """Otherwise a power failure leaves an empty file under the name, or a list of parts that are not there."""
+    steps = []
+
+    def told(name, real, which):
+        def wrapped(*args, **kwargs):
+            steps.append((name, which(*args).name))
+            return real(*args, **kwargs)
+
+        return wrapped
+
+    monkeypatch.setattr(campaign_store, "MERGED", 2)
+    with opened(tmp_path) as store:
+        store.add(runs(0))
+        store.add(runs(1))
+        merged = files(store)
+        monkeypatch.setattr(os, "fsync", told("flush", os.fsync, lambda at: Path(os.readlink(f"/proc/self/fd/{at}"))))
+        monkeypatch.setattr(Path, "replace", told("rename", Path.replace, lambda _, to: to))
+        monkeypatch.setattr(Path, "unlink", told("remove", Path.unlink, lambda path: path))
+        store.add(runs(2))
+        monkeypatch.undo()
+        merging, added = files(store)
+    incomplete = {name: f".{name}.{os.getpid()}.partial" for name in (merging, added, "parts.json")}
+
+    def replaced(name):
+        return [("flush", incomplete[name]), ("rename", name), ("flush", store.place.name)]
+
+    assert [step for step in steps if not (step[0] == "remove" and step[1].endswith(".partial"))] == [
+        *replaced(merging),
+        *replaced("parts.json"),
+        *(("remove", name) for name in reversed(merged)),
+        *replaced(added),
+        *replaced("parts.json"),
+    ]
 
 
 # Damage
@@ -335,6 +461,35 @@ def test_a_damaged_merged_part_is_replaced_by_its_sources(tmp_path, monkeypatch)
     assert kept(tmp_path) == [0, 1]
 
 
+def test_what_was_merged_is_removed_when_the_store_is_opened(tmp_path, monkeypatch):
+    with opened(tmp_path) as store:
+        store.add(runs(0))
+        store.add(runs(1))
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "unlink", lambda *_, **__: None)
+            store.compact()
+        assert len(files(store)) == 3
+    with opened(tmp_path) as store:
+        assert store.warnings == []
+        assert [name[:17] for name in files(store)] == ["00000000-00000001"]
+
+
+@pytest.mark.parametrize("listed", [(0,), (0, 1)])
+def test_of_two_parts_with_the_same_numbers_the_listed_one_is_kept(tmp_path, listed):
+    """An addition was not listed, and the next one, with more runs, took its number."""
+    with opened(tmp_path / "other") as store:
+        store.add(runs(*((0, 1) if listed == (0,) else (0,))))
+        unlisted = store.place / files(store)[0]
+        with opened(tmp_path / "store") as other:
+            other.add(runs(*listed))
+            (name,) = files(other)
+            shutil.copy(unlisted, other.place / unlisted.name)
+    with opened(tmp_path / "store") as store:
+        assert files(store) == [name]
+        assert store.warnings == []
+    assert kept(tmp_path / "store") == list(listed)
+
+
 def test_a_part_that_reappears_duplicates_no_run(sound, tmp_path):
     first = next(name for name in written(sound) if name.endswith(".parquet"))
     folder = damaged(sound, tmp_path / "store", lambda folder: (folder / first).replace(tmp_path / first))
@@ -365,6 +520,64 @@ def test_a_part_that_cannot_be_read_is_refused_and_stays(sound, tmp_path):
         (folder / name).unlink()
         shutil.copy(tmp_path / name, folder / name)
         assert repaired(sound, tmp_path / "store") == ([], 0)
+
+
+def test_a_folder_that_cannot_be_listed_is_refused_and_not_taken_for_an_empty_one(sound, tmp_path, monkeypatch):
+    folder = damaged(sound, tmp_path / "store", lambda folder: None)
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    for function in ("listdir", "scandir"):
+        monkeypatch.setattr(os, function, refuse)
+    for read_only in (False, True):
+        with pytest.raises(ResultsError, match="could not be read: Permission denied") as caught:
+            opened(tmp_path / "store", read_only=read_only)
+        assert caught.value.filename == str(folder)
+    monkeypatch.undo()
+    assert repaired(sound, tmp_path / "store") == ([], 0)
+
+
+# Snapshots
+
+
+def merged_meanwhile(monkeypatch, times):
+    """Let parts vanish while a snapshot is read, the first times; return the numbers of attempts to read a part."""
+    attempts = []
+    real = campaign_store.read_bytes
+
+    def read(path):
+        attempts.append(path)
+        if len(attempts) <= times:
+            raise ResultsError(errno.ENOENT, "could not be read: No such file or directory", str(path))
+        return real(path)
+
+    monkeypatch.setattr(campaign_store, "read_bytes", read)
+    return attempts
+
+
+@pytest.mark.parametrize("times", [1, campaign_store.ATTEMPTS - 1])
+def test_a_snapshot_begins_again_when_a_part_was_merged_under_it(sound, tmp_path, monkeypatch, times):
+    merged_meanwhile(monkeypatch, times)
+    snapshot = opened(sound[0], read_only=True)
+    assert table(snapshot) == sound[1]
+    assert snapshot.warnings == []
+
+
+def test_a_snapshot_of_parts_that_always_vanish_is_refused_in_the_end(sound, monkeypatch):
+    attempts = merged_meanwhile(monkeypatch, 10 * campaign_store.ATTEMPTS)
+    with pytest.raises(ResultsError, match="No such file"):
+        opened(sound[0], read_only=True)
+    assert len(attempts) == campaign_store.ATTEMPTS
+
+
+def test_a_snapshot_with_a_part_that_cannot_be_read_is_refused_at_once(sound, monkeypatch):
+    def read(path):
+        raise ResultsError(errno.EIO, "could not be read: Input/output error", str(path))
+
+    monkeypatch.setattr(campaign_store, "read_bytes", read)
+    with pytest.raises(ResultsError, match="Input/output error"):
+        opened(sound[0], read_only=True)
 
 
 # Full disks

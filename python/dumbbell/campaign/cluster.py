@@ -390,9 +390,9 @@ class _Batches:
     def _store(self) -> None:
         """Store the collected results."""
         if self._numbers:
-            numbers, tables = self._numbers, self._tables
+            self._keep(self._numbers, pa.concat_tables(self._tables, promote_options="permissive"))
+            # Only now: what could not be stored is stored at the end, with what arrives until then.
             self._numbers, self._tables = [], []
-            self._keep(numbers, pa.concat_tables(tables, promote_options="permissive"))
         self._kept_s = time.monotonic()
 
     def _lost(self) -> ClusterError:

@@ -40,7 +40,7 @@ import pyarrow.parquet as pq
 
 from dumbbell import _engine
 from dumbbell.errors import ResultsError, refusal
-from dumbbell.files import PARTIAL, lock_file, make_folder, read_bytes, replacing
+from dumbbell.files import PARTIAL, lock_file, make_folder, matching, move, read_bytes, remove, replacing
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -149,6 +149,8 @@ class Store:
         self.place = place / f"{engine_identity() if identity is None else identity}-{names}"
         self.warnings: list[str] = []
         self._parts: list[Part] = []
+        # Names of parts that others have replaced and that are still there.
+        self._replaced: list[str] = []
         self._lock: BinaryIO | None = None
         if read_only:
             self._scan()
@@ -156,8 +158,8 @@ class Store:
         make_folder(self.place)
         self._lock = self._locked()
         try:
-            for file in self.place.glob(PARTIAL):
-                file.unlink()
+            for file in matching(self.place, PARTIAL):
+                remove(file)
             if fresh:
                 self._forget()
             self._open()
@@ -182,13 +184,13 @@ class Store:
         """Delete everything, including files set aside. The list is deleted first, so that a kill leaves no missing part."""
         self._list()
         for pattern in (PARTS, PARTS + DAMAGED):
-            for file in self.place.glob(pattern):
-                file.unlink()
+            for file in matching(self.place, pattern):
+                remove(file)
 
     def _scan(self) -> None:
         """Read the valid parts and report damage, without changing anything."""
         for attempt in range(ATTEMPTS):
-            files = sorted(self.place.glob(PARTS))
+            files = matching(self.place, PARTS)
             try:
                 read = {file: self._read(file) for file in files}
             except ResultsError as error:
@@ -212,7 +214,7 @@ class Store:
 
     def _open(self) -> None:
         """Read the valid parts, report damage, and remove leftovers of a killed process."""
-        files = sorted(self.place.glob(PARTS))
+        files = matching(self.place, PARTS)
         listed = self._listed(new=not files)
         # Everything is read before anything is moved: a store with an unreadable file stays unchanged.
         read = {file: self._read(file) for file in files}
@@ -227,8 +229,8 @@ class Store:
                 self.warnings.append(f"{self.place / name}: is missing; its runs are repeated")
         if listed != [part.name for part in self._parts]:
             self._list()
-        for part in spare:
-            (self.place / part.name).unlink()
+        self._replaced = [part.name for part in spare]
+        self._clear()
         self._parts = list(_without_repeats(self._parts))
 
     def _read(self, file: Path) -> Part | None:
@@ -250,7 +252,7 @@ class Store:
     def _set_aside(self, file: Path) -> None:
         """Rename a damaged file, so that it is kept and never read again."""
         aside = file.with_name(file.name + DAMAGED)
-        file.replace(aside)
+        move(file, aside)
         self.warnings.append(
             f"{file}: is damaged; set aside as {aside.name}, and runs that no other part contains are repeated"
         )
@@ -318,13 +320,17 @@ class Store:
         Parameters
         ----------
         runs
-            The columns of `INDEX` and the reduced ones, one row per run. None of them is stored already.
+            The columns of `INDEX` and the reduced ones, one row per run. None of them is stored already, except by an
+            addition that was interrupted just before it returned: its runs may be passed again.
 
         Raises
         ------
         ResultsError
-            They could not be written, as on a full disk. Earlier results are kept.
+            They could not be written, as on a full disk. Earlier results are kept, and none of these are stored.
         """
+        # Before anything is added, because an error means that nothing was.
+        while len(self._parts) >= MERGED and len({part.width for part in self._parts[-MERGED:]}) == 1:
+            self._merge(MERGED)
         number = self._parts[-1].last + 1 if self._parts else 0
         table = runs if isinstance(runs, pa.Table) else arrow(runs)
         for name in INDEX:
@@ -332,9 +338,10 @@ class Store:
             table = table.set_column(
                 table.column_names.index(name), name, table[name].cast(EMPTY.schema.field(name).type)
             )
-        self._replace(0, self._write(number, number, table.combine_chunks()))
-        while len(self._parts) >= MERGED and len({part.width for part in self._parts[-MERGED:]}) == 1:
-            self._merge(MERGED)
+        stored = _names([Part(number, number, "", table)]).isin(_names(self._parts[-1:]))
+        if not stored.all():
+            table = table.filter(pa.array(~stored)).combine_chunks()
+            self._replace(0, self._write(number, number, table))
 
     def compact(self) -> None:
         """Merge all stored runs into one part, sorted by `INDEX`.
@@ -355,14 +362,23 @@ class Store:
         last = max(table.num_rows - 1, self._parts[-1].last)
         only = self._parts[0] if len(self._parts) == 1 else None
         if only is not None and is_sorted and (only.first, only.last) == (0, last):
+            self._clear()
             return
         whole = table if is_sorted else table.take(order).combine_chunks()
         self._replace(len(self._parts), self._write(0, last, whole))
+        self._clear()
 
     def _merge(self, count: int) -> None:
         """Merge the last `count` parts into one."""
         old = self._parts[-count:]
         self._replace(count, self._write(old[0].first, old[-1].last, _joined([part.table for part in old])))
+        self._clear()
+
+    def _clear(self) -> None:
+        """Remove the parts that others have replaced. One that cannot be removed now is removed later, or by the next process."""
+        while self._replaced:
+            remove(self.place / self._replaced[-1])
+            self._replaced.pop()
 
     def _write(self, first: int, last: int, table: pa.Table) -> Part:
         """Write a part that is not listed yet, and return it as the next process reads it."""
@@ -376,18 +392,16 @@ class Store:
         return Part(first, last, name, pq.read_table(pa.BufferReader(buffer)))
 
     def _replace(self, count: int, part: Part) -> None:
-        """Replace the last `count` parts by a new one."""
-        before = self._parts
-        at = len(before) - count
+        """Replace the last `count` parts by a new one in the list."""
+        before, at, replaced = self._parts, len(self._parts) - count, self._replaced
         self._parts = [*before[:at], part]
         try:
             self._list()
+            # An interrupt before this line undoes it all in memory; the next list that is written says the same.
+            self._replaced = [*replaced, *(old.name for old in before[at:] if old.name != part.name)]
         except BaseException:
-            self._parts = before
+            self._parts, self._replaced = before, replaced
             raise
-        for old in before[at:]:
-            if old.name != part.name:
-                (self.place / old.name).unlink(missing_ok=True)
 
     def _locked(self) -> BinaryIO:
         """Return a file whose lock is held until it is closed or the process ends."""
