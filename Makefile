@@ -8,6 +8,7 @@ FUZZ_SECONDS ?= 600
 CHAOS_BASE ?= 1
 CHAOS_COUNT ?= 100000
 CHAOS_HOURS ?=
+INJECT ?=
 PAPER := all
 PEER := ns2
 ALGORITHM := vegas
@@ -32,7 +33,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website reproduce evaluate test fmt tidy licences advisories lint rust python tutorials torture torture-testbed testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
+.PHONY: help figure website reproduce evaluate test fmt tidy licences advisories lint rust python tutorials torture torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -52,6 +53,7 @@ help:
 	@echo "make testbed-smoke  the twins, and two flows compared with the simulator, in 30 s; what is missing is told"
 	@echo "make twins          load the eBPF twins into the running kernel; needs Linux and root"
 	@echo "make torture        kill and damage stores, campaigns and cluster workers; takes about an hour"
+	@echo "make inject         let each call on files fail under stores, outputs, campaigns and a paper (INJECT=...); needs strace"
 	@echo "make fuzz           run each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
 	@echo "make chaos          check CHAOS_COUNT=$(CHAOS_COUNT) random scenarios (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
 	@echo "make format         format the sources"
@@ -134,6 +136,10 @@ website: $(STAMPS)/engine $(STAMPS)/test-packages
 torture: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/python tests/torture/store.py
 	$(BIN)/python tests/torture/campaign.py
+
+# Not part of `make test` either, which contains a sample. INJECT has options: INJECT="--only store --share 0.1".
+inject: $(STAMPS)/engine $(STAMPS)/test-packages
+	$(BIN)/python tests/torture/injection.py $(INJECT)
 
 format: $(STAMPS)/test-packages
 	@rustfmt $(RUST)

@@ -6,6 +6,7 @@ reads one sentence, and the same operation, undisturbed, ends as if nothing had 
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,9 +25,49 @@ from typer.testing import CliRunner
 from dumbbell.campaign import Store, store
 from dumbbell.cli import app
 from dumbbell.errors import ResultsError
-from failing_calls import ERRORS, MEMORY, Failure, Outcome, run
+from failing_calls import ERRORS, MEMORY, Failure, Outcome, traced
+from small_paper import SMALL
 
 COLUMNS = ("value", "parts")
+
+SCENARIO = """
+name = "small"
+duration = "2 s"
+nodes = ["h1", "h2"]
+
+[[links]]
+name = "there"
+from = "h1"
+to = "h2"
+rate = "1 Mbit/s"
+delay = "10 ms"
+queue = { kind = "droptail", limit = "10 packets" }
+
+[[links]]
+name = "back"
+from = "h2"
+to = "h1"
+rate = "1 Mbit/s"
+delay = "10 ms"
+
+[[flows]]
+name = "a"
+from = "h1"
+to = "h2"
+tcp = "reno"
+start = { uniform = ["0 s", "100 ms"] }
+
+[[probes]]
+flows = ["a"]
+quantities = ["cwnd"]
+"""
+
+CAMPAIGN = """
+base = "small.toml"
+runs = 3
+[axes]
+"flows.a.tcp" = ["vegas", "reno"]
+"""
 
 
 class Operation(Protocol):
@@ -37,7 +78,7 @@ class Operation(Protocol):
     def undisturbed(self) -> Outcome:
         """Run it, keep what it leaves as the reference, and return its calls."""
 
-    def problems(self, failure: Failure) -> list[str]:
+    def problems(self, failure: Failure | None) -> list[str]:
         """Run it with a failing call, then without, and return what does not hold."""
 
 
@@ -72,15 +113,15 @@ def failures(
 # --- a store ---
 
 
-def runs(*numbers: int) -> pd.DataFrame:
-    """Return some runs as a campaign stores them."""
+def runs(*numbers: int, values: int = 1) -> pd.DataFrame:
+    """Return some runs as a campaign stores them, with lists of that many values per run."""
     return pd.DataFrame(
         {
             "hash": "0123456789abcdef",
             "seed": np.uint64(1),
             "run": np.array(numbers, dtype=np.uint64),
             "value": [float(number) for number in numbers],
-            "parts": [[float(number)] * number for number in numbers],
+            "parts": [np.random.default_rng(number).random(values) for number in numbers],
         }
     )
 
@@ -108,11 +149,22 @@ class Filled:
 
     A failed step is repeated once, as the engine passes on again what was not stored, unless calls fail for good. Parts are
     merged by twos.
+
+    Parameters
+    ----------
+    place
+        Its folder.
+    added
+        Number of additions.
+    values
+        Size of a run. Only large ones ask the system for memory.
     """
 
     place: Path
     added: int = 3
+    values: int = 1
     reference: dict[str, bytes] = field(default_factory=dict)
+    said: Filling = field(default_factory=Filling)
 
     def _store(self, **settings: Any) -> Store:
         return Store(self.place / "store", COLUMNS, identity="engine", **settings)
@@ -122,7 +174,7 @@ class Filled:
         self.place.mkdir()
         with self._store() as begun, merged_by_twos():
             for number in range(3):
-                begun.add(runs(number))
+                begun.add(runs(number, values=self.values))
             folder = begun.place
         (folder / ".parts.json.1.partial").write_bytes(b"{")
         shutil.copy(next(folder.glob("00000002*")), folder / "00000009-00000009-damaged.parquet")
@@ -143,7 +195,7 @@ class Filled:
         try:
             with tried(self._store) as opened:
                 for number in range(3, 3 + self.added):
-                    tried(partial(opened.add, runs(number)))
+                    tried(partial(opened.add, runs(number, values=self.values)))
                     said.stored.append(number)
                 tried(opened.compact)
                 said.frame = opened.frame()["run"].tolist()
@@ -154,21 +206,25 @@ class Filled:
     def undisturbed(self) -> Outcome:
         with merged_by_twos():
             self._begin()
-            outcome = run(lambda: self._fill(1), among=[*ERRORS, *MEMORY])
+            outcome = traced(lambda: self._fill(1), among=[*ERRORS, *MEMORY])
             self.reference = files(self.place)
         return outcome
 
-    def problems(self, failure: Failure) -> list[str]:
+    def problems(self, failure: Failure | None) -> list[str]:
         with merged_by_twos():
             self._begin()
-            outcome = run(lambda: self._fill(1 if failure.and_later else 2), failure)
-            return [*ended_badly(outcome), *([] if outcome.value is None else self._lost(failure, outcome.value))]
+            outcome = traced(lambda: self._fill(1 if failure is None or failure.and_later else 2), failure)
+            found = ended_badly(outcome)
+            if outcome.value is not None:
+                self.said = outcome.value
+                found += self._lost(failure, outcome.value)
+            return found
 
-    def _lost(self, failure: Failure, said: Filling) -> Iterator[str]:
+    def _lost(self, failure: Failure | None, said: Filling) -> Iterator[str]:
         for error in said.errors:
             if not isinstance(error, MemoryError):
                 yield from not_a_sentence(error, self.place)
-        if said.gave_up and not failure.and_later:
+        if said.gave_up and not (failure is not None and failure.and_later):
             yield f"a single failure was not overcome: {said.errors}"
         if not said.gave_up and sorted(said.frame) != list(range(3 + self.added)):
             yield f"the store says that it contains {said.frame}"
@@ -181,7 +237,7 @@ class Filled:
                 yield f"an error was reported as damage: {resumed.warnings}"
             missing = set(range(3 + self.added)) - set(resumed.frame()["run"].tolist())
             for number in sorted(missing):
-                resumed.add(runs(number))
+                resumed.add(runs(number, values=self.values))
             resumed.compact()
         left = files(self.place)
         if left != self.reference:
@@ -214,37 +270,46 @@ class Command:
     reference: Any = None
     outputs: dict[str, bytes] = field(default_factory=dict)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Make the folder and the files that are there before."""
         shutil.rmtree(self.place, ignore_errors=True)
         for name, text in self.inputs.items():
             file = self.place / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
 
-    def _run(self) -> tuple[int, str, BaseException | None]:
-        done = CliRunner().invoke(app, [text.replace("PLACE", str(self.place)) for text in self.arguments])
+    @property
+    def command(self) -> list[str]:
+        """The arguments, with the folder."""
+        return [text.replace("PLACE", str(self.place)) for text in self.arguments]
+
+    def run(self) -> tuple[int, str, BaseException | None]:
+        """Run it, and return the exit code, standard error, and what would be a traceback."""
+        done = CliRunner().invoke(app, self.command)
         unexpected = None if isinstance(done.exception, SystemExit) else done.exception
         return done.exit_code, done.stderr, unexpected
 
     def undisturbed(self) -> Outcome:
-        self._begin()
+        self.begin()
         # Once before, so that nothing is imported or compiled for the first time while calls fail.
-        self._run()
-        self._begin()
-        outcome = run(self._run, among=[*ERRORS, *MEMORY])
+        self.run()
+        self.begin()
+        outcome = traced(self.run, among=[*ERRORS, *MEMORY])
         assert outcome.value == (0, ANY, None), outcome.value
         self.reference, self.outputs = self.results(self.place), files(self.place)
         return outcome
 
-    def problems(self, failure: Failure) -> list[str]:
-        self._begin()
-        outcome = run(self._run, failure)
+    def problems(self, failure: Failure | None) -> list[str]:
+        self.begin()
+        outcome = traced(self.run, failure)
         found = ended_badly(outcome)
         if outcome.value is not None:
             found += self._lost(failure, *outcome.value)
         return found
 
-    def _lost(self, failure: Failure, code: int, said: str, unexpected: BaseException | None) -> Iterator[str]:
+    def _lost(
+        self, failure: Failure | None, code: int, said: str, unexpected: BaseException | None
+    ) -> Iterator[str]:
         if unexpected is not None:
             yield f"a traceback: {unexpected!r}"
             return
@@ -252,11 +317,19 @@ class Command:
         if "Traceback" in said or len(errors) != (code != 0):
             yield f"exit code {code}, and not one sentence: {said!r}"
         left = files(self.place)
-        if not failure.call.startswith("unlink") and any(name.endswith(".partial") for name in left):
+        removed = failure is None or not failure.call.startswith("unlink")
+        if removed and any(name.endswith(".partial") for name in left):
             yield f"an incomplete file is left: {sorted(left)}"
+        for name in {*left} & {*self.outputs} if self.results is files else ():
+            # The list of parts depends on when runs were stored.
+            if (
+                left[name] not in (self.outputs[name], self.inputs.get(name, "").encode())
+                and name[-10:] != "parts.json"
+            ):
+                yield f"{name} is incomplete"
         if code == 0 and self.results(self.place) != self.reference:
             yield "success with other results"
-        again = self._run()
+        again = self.run()
         if again[0] != 0 or again[2] is not None:
             yield f"resuming ends with {again}"
         elif self.results(self.place) != self.reference:
@@ -287,34 +360,48 @@ def merged_by_twos() -> Iterator[None]:
         patch.setattr(store, "MERGED", 2)
         yield
 
-SCENARIO = """
-name = "small"
-duration = "2 s"
-nodes = ["h1", "h2"]
 
-[[links]]
-name = "there"
-from = "h1"
-to = "h2"
-rate = "1 Mbit/s"
-delay = "10 ms"
-queue = { kind = "droptail", limit = "10 packets" }
+# --- the operations ---
 
-[[links]]
-name = "back"
-from = "h2"
-to = "h1"
-rate = "1 Mbit/s"
-delay = "10 ms"
 
-[[flows]]
-name = "a"
-from = "h1"
-to = "h2"
-tcp = "reno"
-start = { uniform = ["0 s", "100 ms"] }
+def stored(place: Path) -> Filled:
+    """A store."""
+    return Filled(place)
 
-[[probes]]
-flows = ["a"]
-quantities = ["cwnd"]
-"""
+
+def simulated(place: Path) -> Command:
+    """A run with each kind of output, of which some are there already."""
+    old = ("small.pcapng", "small.qlog", "picture.svg", "tables/flows.csv", "traces/cwnd.parquet")
+    arguments = (
+        "run PLACE/small.toml --json --pcap PLACE/small.pcapng --qlog PLACE/small.qlog --plot PLACE/picture.svg "
+        "--csv PLACE/tables --trace PLACE/traces"
+    )
+    return Command(place, arguments.split(), {"small.toml": SCENARIO, **dict.fromkeys(old, "old")})
+
+
+def campaigned(place: Path, *, threads: int | None = None, scheduler: str | None = None) -> Command:
+    """A campaign with its tables, on this machine or on a cluster."""
+    arguments = ["campaign", "PLACE/campaign.toml", "--output", "PLACE/store", "--json"]
+    arguments += [] if threads is None else ["--threads", str(threads)]
+    arguments += [] if scheduler is None else ["--scheduler", scheduler]
+    inputs = {"small.toml": SCENARIO, "campaign.toml": CAMPAIGN, "store/runs.parquet": "old"}
+    return Command(place, arguments, inputs)
+
+
+def reproduced(place: Path, paper: str = "small-paper") -> Command:
+    """A quick reproduction of a paper, or of a small one of the tests."""
+    arguments = f"reproduce {paper} --quick --output PLACE/out --threads 1 --json".split()
+    if paper != "small-paper":
+        return Command(place, arguments, {}, verdicts)
+    arguments += ["--papers", "PLACE/papers"]
+    return Command(place, arguments, {"papers/small_paper/__init__.py": SMALL}, verdicts)
+
+
+def verdicts(place: Path) -> dict[str, Any]:
+    """Return the verdicts of a reproduction, and its store."""
+    found: dict[str, Any] = {}
+    for file in sorted(place.glob("out/*/results.json")):
+        data = json.loads(file.read_text(encoding="utf-8"))
+        found |= {part: data[part] for part in ("score", "claims", "runs")}
+        assert file.with_name("report.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+    return found | files(place / "out" / "cache")

@@ -17,7 +17,8 @@ import socket
 import subprocess
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -129,13 +130,15 @@ def missing() -> str:
     if shutil.which("strace") is None:
         return "strace is missing (Debian: strace)"
     try:
-        outcome = run(lambda: os.stat("/"), Failure("newfstatat", 1, "EIO"))
+        outcome = traced(lambda: Path("/").stat(), Failure("newfstatat", 1, "EIO"))
     except RuntimeError as error:
         return f"strace cannot attach to a process: {error}"
     return "" if isinstance(outcome.error, OSError) else "strace makes no call fail"
 
 
-def run(operation: Callable[[], Any], failure: Failure | None = None, *, among: Iterator[str] | None = None) -> Outcome:
+def traced(
+    operation: Callable[[], Any], failure: Failure | None = None, *, among: Iterable[str] | None = None
+) -> Outcome:
     """Run an operation in a child of this process.
 
     Parameters
@@ -166,28 +169,17 @@ def run(operation: Callable[[], Any], failure: Failure | None = None, *, among: 
             _attend(operation, ready, theirs)
         theirs.close()
         os.close(ready)
-        # A name that this machine's architecture lacks is no error.
-        command = ["strace", "-f", "-y", "-o", str(log), "-p", str(child)]
-        command += ["-e", f"trace=access,?faccessat,?faccessat2,{','.join(f'?{name}' for name in names)}"]
-        if failure is not None:
-            when = f"{failure.number}{'+' if failure.and_later else ''}"
-            command += ["-e", f"inject={failure.call}:error={failure.error}:when={when}"]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace:
-            assert strace.stderr is not None
-            said = strace.stderr.readline()
-            os.write(start, b"s") if "attached" in said else os.kill(child, signal.SIGKILL)
-            os.close(start)
-            mine.settimeout(LONGEST_S)
-            try:
-                answer = b"".join(iter(lambda: mine.recv(1 << 16), b""))
-            except TimeoutError:
+        try:
+            with _attached(child, log, names, failure):
+                os.write(start, b"s")
+                answer = _answer(mine)
+                # It has ended, or hangs.
                 os.kill(child, signal.SIGKILL)
-                answer = b""
-            mine.close()
+        finally:
+            os.kill(child, signal.SIGKILL)
             _, status = os.waitpid(child, 0)
-            said += strace.stderr.read()
-        if "attached" not in said:
-            raise RuntimeError(said.strip())
+            os.close(start)
+            mine.close()
         lines = log.read_text(errors="replace").splitlines()
     value, error = pickle.loads(answer) if answer else (None, None)
     end = next((at for at, line in enumerate(lines) if END in line), len(lines))
@@ -201,6 +193,53 @@ def run(operation: Callable[[], Any], failure: Failure | None = None, *, among: 
     )
 
 
+@contextmanager
+def failing(process: int, failure: Failure) -> Iterator[None]:
+    """Let a call of a process fail that runs already.
+
+    Parameters
+    ----------
+    process
+        Its id.
+    failure
+        The call; it is counted from now on.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _attached(process, Path(folder) / "calls", [failure.call], failure) as strace,
+    ):
+        yield
+        strace.terminate()
+
+
+@contextmanager
+def _attached(
+    process: int, log: Path, names: Iterable[str], failure: Failure | None
+) -> Iterator[subprocess.Popen[str]]:
+    """Attach strace to a process, and wait until it ends or strace is terminated."""
+    # A name that this machine's architecture lacks is no error.
+    traced = ",".join(f"?{name}" for name in ("access", "faccessat", "faccessat2", *names))
+    command = ["strace", "-f", "-y", "-o", str(log), "-p", str(process), "-e", f"trace={traced}"]
+    if failure is not None:
+        when = f"{failure.number}{'+' if failure.and_later else ''}"
+        command += ["-e", f"inject={failure.call}:error={failure.error}:when={when}"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace:
+        assert strace.stderr is not None
+        said = strace.stderr.readline()
+        if "attached" not in said:
+            raise RuntimeError((said + strace.stderr.read()).strip())
+        yield strace
+
+
+def _answer(answers: socket.socket) -> bytes:
+    """Return what the child sends until it ends; nothing if it hangs."""
+    answers.settimeout(LONGEST_S)
+    try:
+        return b"".join(iter(lambda: answers.recv(1 << 16), b""))
+    except TimeoutError:
+        return b""
+
+
 def _attend(operation: Callable[[], Any], ready: int, answers: socket.socket) -> None:
     """Wait for strace, run the operation, answer and end the process."""
     value, error = None, None
@@ -211,10 +250,18 @@ def _attend(operation: Callable[[], Any], ready: int, answers: socket.socket) ->
         waiting.poll()
         try:
             value = operation()
-        except BaseException as raised:  # noqa: BLE001 - the parent looks at it
+        except BaseException as raised:
             error = raised
         os.access(END, 0)
         # Calls that never fail here: the answer arrives even if all writes fail.
-        answers.sendall(pickle.dumps((value, error)))
+        answers.sendall(_pickled(value, error))
     finally:
         os._exit(0)
+
+
+def _pickled(value: Any, error: BaseException | None) -> bytes:
+    """Return an answer; an error that cannot be pickled is told in words."""
+    try:
+        return pickle.dumps((value, error))
+    except Exception as problem:
+        return pickle.dumps((None, RuntimeError(f"{error or value!r}, which cannot be pickled: {problem}")))

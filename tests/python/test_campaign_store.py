@@ -229,7 +229,9 @@ def interrupted_at(step):
         sys.settrace(before)
 
 
-def test_an_addition_that_is_interrupted_anywhere_and_passed_again_stores_each_run_once(tmp_path, monkeypatch):
+def test_an_addition_that_is_interrupted_anywhere_and_passed_again_stores_each_run_once(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(campaign_store, "MERGED", 2)
     for step in range(1, 10_000):
         place = tmp_path / str(step)
@@ -270,7 +272,9 @@ def test_a_file_is_on_the_disk_before_it_has_its_name_and_its_name_before_anythi
         store.add(runs(0))
         store.add(runs(1))
         merged = files(store)
-        monkeypatch.setattr(os, "fsync", told("flush", os.fsync, lambda at: Path(os.readlink(f"/proc/self/fd/{at}"))))
+        monkeypatch.setattr(
+            os, "fsync", told("flush", os.fsync, lambda at: Path(f"/proc/self/fd/{at}").readlink())
+        )
         monkeypatch.setattr(Path, "replace", told("rename", Path.replace, lambda _, to: to))
         monkeypatch.setattr(Path, "unlink", told("remove", Path.unlink, lambda path: path))
         store.add(runs(2))
@@ -522,8 +526,10 @@ def test_a_part_that_cannot_be_read_is_refused_and_stays(sound, tmp_path):
         assert repaired(sound, tmp_path / "store") == ([], 0)
 
 
-def test_a_folder_that_cannot_be_listed_is_refused_and_not_taken_for_an_empty_one(sound, tmp_path, monkeypatch):
-    folder = damaged(sound, tmp_path / "store", lambda folder: None)
+def test_a_folder_that_cannot_be_listed_is_refused_and_not_taken_for_an_empty_one(
+    sound, tmp_path, monkeypatch
+):
+    folder = damaged(sound, tmp_path / "store", lambda _: None)
 
     def refuse(*_):
         raise PermissionError(errno.EACCES, "Permission denied")

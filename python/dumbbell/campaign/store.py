@@ -149,8 +149,8 @@ class Store:
         self.place = place / f"{engine_identity() if identity is None else identity}-{names}"
         self.warnings: list[str] = []
         self._parts: list[Part] = []
-        # Names of parts that others have replaced and that are still there.
-        self._replaced: list[str] = []
+        # Names of parts that may be there and are not, or no longer, in the list.
+        self._unlisted: list[str] = []
         self._lock: BinaryIO | None = None
         if read_only:
             self._scan()
@@ -229,7 +229,7 @@ class Store:
                 self.warnings.append(f"{self.place / name}: is missing; its runs are repeated")
         if listed != [part.name for part in self._parts]:
             self._list()
-        self._replaced = [part.name for part in spare]
+        self._unlisted = [part.name for part in spare]
         self._clear()
         self._parts = list(_without_repeats(self._parts))
 
@@ -362,7 +362,9 @@ class Store:
         last = max(table.num_rows - 1, self._parts[-1].last)
         only = self._parts[0] if len(self._parts) == 1 else None
         if only is not None and is_sorted and (only.first, only.last) == (0, last):
-            self._clear()
+            if self._unlisted:
+                self._list()
+                self._clear()
             return
         whole = table if is_sorted else table.take(order).combine_chunks()
         self._replace(len(self._parts), self._write(0, last, whole))
@@ -375,10 +377,10 @@ class Store:
         self._clear()
 
     def _clear(self) -> None:
-        """Remove the parts that others have replaced. One that cannot be removed now is removed later, or by the next process."""
-        while self._replaced:
-            remove(self.place / self._replaced[-1])
-            self._replaced.pop()
+        """Remove the parts that are not in the list. One that cannot be removed is removed later, or by the next process."""
+        while self._unlisted:
+            remove(self.place / self._unlisted[-1])
+            self._unlisted.pop()
 
     def _write(self, first: int, last: int, table: pa.Table) -> Part:
         """Write a part that is not listed yet, and return it as the next process reads it."""
@@ -387,20 +389,23 @@ class Store:
         pq.write_table(table, content, store_schema=False)
         buffer = content.getvalue()
         name = self._name(first, last, buffer)
+        self._unlisted = [*self._unlisted, name]
         with replacing(self.place / name) as file:
             file.write(buffer)
         return Part(first, last, name, pq.read_table(pa.BufferReader(buffer)))
 
     def _replace(self, count: int, part: Part) -> None:
         """Replace the last `count` parts by a new one in the list."""
-        before, at, replaced = self._parts, len(self._parts) - count, self._replaced
-        self._parts = [*before[:at], part]
+        before, unlisted = self._parts, self._unlisted
+        at = len(before) - count
         try:
+            self._parts = [*before[:at], part]
             self._list()
-            # An interrupt before this line undoes it all in memory; the next list that is written says the same.
-            self._replaced = [*replaced, *(old.name for old in before[at:] if old.name != part.name)]
+            # What is interrupted up to here is undone in memory, and the next list that is written says the same.
+            names = [*unlisted, *(old.name for old in before[at:])]
+            self._unlisted = [name for name in names if name != part.name]
         except BaseException:
-            self._parts, self._replaced = before, replaced
+            self._parts, self._unlisted = before, unlisted
             raise
 
     def _locked(self) -> BinaryIO:
