@@ -1,5 +1,6 @@
 """Campaigns on a Dask cluster: the same bits as on this machine, whatever becomes of the workers."""
 
+import errno
 import hashlib
 import json
 import os
@@ -17,7 +18,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 from dumbbell import Campaign, Flow, ScenarioError, Uniform, campaign, papers, topologies
-from dumbbell.campaign import cluster
+from dumbbell.campaign import Store, cluster
+from dumbbell.errors import ResultsError
 from small_paper import SMALL, forget_papers, write_paper
 
 QUEUE = "links.r1-r2.queue.limit"
@@ -82,6 +84,23 @@ def test_a_cluster_gives_the_same_bits(client, tmp_path, reduce):
     assert (there.made, there.warnings) == (40, [])
     assert content(tmp_path / "here") == content(tmp_path / "there")
     assert there.run(client.scheduler.address, progress=False).made == 0
+
+
+def test_runs_that_could_not_be_stored_at_first_are_stored_at_the_end(client, tmp_path, monkeypatch):
+    """As on a disk that was full for a moment."""
+    real, refused = Store.add, []
+
+    def add(store, runs):
+        if not refused:
+            refused.append(len(runs))
+            raise ResultsError(errno.ENOSPC, "could not be written", str(store.place))
+        real(store, runs)
+
+    monkeypatch.setattr(Store, "add", add)
+    there = wanted(tmp_path)
+    with pytest.raises(ResultsError, match="could not be written"):
+        there.run(client, progress=False)
+    assert there.status().done >= refused[0] > 0
 
 
 def test_killed_workers_lose_nothing(client, tmp_path):

@@ -64,10 +64,10 @@ def sampled(operation, count, names=NAMES):
 @pytest.mark.parametrize(
     ("operation", "count"),
     [
-        (disturbed.stored, 24),
-        (disturbed.simulated, 8),
-        (disturbed.campaigned, 8),
-        (disturbed.reproduced, 6),
+        (disturbed.stored, 16),
+        (disturbed.simulated, 6),
+        (disturbed.campaigned, 6),
+        (disturbed.reproduced, 4),
     ],
 )
 def test_a_failing_call_loses_nothing_and_is_told_in_one_sentence(tmp_path, request, operation, count):

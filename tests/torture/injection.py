@@ -138,7 +138,7 @@ def main() -> None:
         operations = {
             "store": disturbed.stored,
             "memory": partial(disturbed.Filled, values=100_000),
-            "run": disturbed.simulated,
+            "run": partial(disturbed.simulated, drawn=True),
             "campaign": partial(disturbed.campaigned, threads=1),
             "paper": partial(disturbed.reproduced, paper=arguments.paper),
         }
