@@ -78,7 +78,7 @@ def test_a_failing_call_loses_nothing_and_is_told_in_one_sentence(tmp_path, requ
 
 @pytest.mark.usefixtures("strace")
 def test_a_store_without_memory_loses_nothing(tmp_path):
-    operation = disturbed.Filled(tmp_path / "place", values=100_000)
+    operation = disturbed.Filled(tmp_path / "place", values=40_000)
     assert found(operation, sampled(operation, 4, MEMORY)) == {}
 
 

@@ -26,6 +26,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -178,7 +179,9 @@ class Store:
     def close(self) -> None:
         """Let other processes open the store."""
         if self._lock is not None:
-            self._lock.close()
+            # It is closed even if that ends with an error, and nothing was written to it.
+            with suppress(OSError):
+                self._lock.close()
 
     def _forget(self) -> None:
         """Delete everything, including files set aside. The list is deleted first, so that a kill leaves no missing part."""
