@@ -97,7 +97,12 @@ _FLOWS = [
 _LINKS = [
     *_HEAD,
     Column("name", "-", "-", "Name of the link."),
-    Column("utilization", "fraction", WINDOW, "Share of the time spent transmitting, from 0 to 1."),
+    Column(
+        "utilization",
+        "fraction",
+        WINDOW,
+        "Share of the time spent transmitting, from 0 to 1; with delivery opportunities, of their bytes used.",
+    ),
     Column("drops_queue", "packets", WINDOW, "Packets dropped because the queue was full."),
     Column("drops_early", "packets", WINDOW, "Packets dropped early by active queue management."),
     Column("drops_policer", "packets", WINDOW, "Packets dropped by a policer."),

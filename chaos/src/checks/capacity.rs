@@ -18,9 +18,10 @@ use dumbbell_units::Time;
 const ROUNDING: f64 = 1e-9;
 
 pub fn holds(case: &Case<'_>) -> Verdict {
-    for (link, spec) in case.outcome.links.iter().zip(&case.scenario.links) {
-        let is_bounded = link.utilization <= 1.0 + ROUNDING || has_opportunities(spec);
-        require(is_bounded, || format!("links.{}.utilization: {}", link.name, link.utilization))?;
+    for link in &case.outcome.links {
+        require(link.utilization <= 1.0 + ROUNDING, || {
+            format!("links.{}.utilization: {}", link.name, link.utilization)
+        })?;
         let (mean, most) = (link.backlog_mean_packets, link.backlog_max_packets as f64);
         require(mean <= most * (1.0 + ROUNDING), || {
             format!("links.{}: mean backlog {mean}, largest {most}", link.name)
@@ -55,11 +56,6 @@ pub fn holds(case: &Case<'_>) -> Verdict {
         })?;
     }
     Ok(())
-}
-
-/// True if a link has opportunities, stated or of a trace, instead of a rate.
-fn has_opportunities(link: &LinkSpec) -> bool {
-    link.opportunities.is_some() || link.trace.is_some()
 }
 
 /// Bits that a link can transmit until a time, and its maximum rate in bit/s, which opportunities do not bound. Those of

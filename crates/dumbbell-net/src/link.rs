@@ -89,8 +89,7 @@ params! {
         from: String = String::new(), "-", "-";
         /// Node at the receiving end.
         to: String = String::new(), "-", "-";
-        /// Rate of the transmitter. With `opportunities` or `trace`, the nominal rate for queue disciplines and the
-        /// utilization.
+        /// Rate of the transmitter. With `opportunities` or `trace`, the nominal rate for queue disciplines.
         rate: Rate = Rate(1), "bit/s", "-", |rate| rate.0 > 0, "a rate above 0, such as \"1.6 Mbit/s\"";
         /// Propagation delay.
         delay: Time = Time::ZERO, "s", "-";
@@ -131,10 +130,8 @@ impl LinkSpec {
     pub fn keeps_order(&self) -> bool {
         // A packet that an impairment delays is overtaken when the delay of the link decreases.
         let changes_delay = self.trace.is_some() || self.changes.iter().any(|change| change.delay.is_some());
-        let is_kept = |spec: &ImpairmentSpec| {
-            spec.keeps_order() && !(changes_delay && matches!(spec, ImpairmentSpec::Jitter(_)))
-        };
-        self.impairments.iter().all(is_kept)
+        let is_delayed = || self.impairments.iter().any(|spec| matches!(spec, ImpairmentSpec::Jitter(_)));
+        ImpairmentSpec::keep_order(&self.impairments) && !(changes_delay && is_delayed())
     }
 
     /// True if packets may be lost after their transmission.
@@ -185,7 +182,8 @@ pub struct LinkStats {
     pub drops_impairment: u64,
     /// Packets marked "congestion experienced".
     pub marks: u64,
-    /// Transmission time, in nanoseconds.
+    /// Transmission time, in nanoseconds. On a link with opportunities, the same fraction of the window as that of their
+    /// bytes which packets used; known at the end.
     pub busy: u64,
     /// Total queueing time of all packets, in nanoseconds.
     pub waited: u128,

@@ -9,7 +9,7 @@
 //! packet are lost. A packet that enters at the time of an opportunity is too late for it.
 
 use crate::link::Outage;
-use dumbbell_units::{Bytes, Rate, Time, params};
+use dumbbell_units::{Bytes, Interval, Rate, Time, params};
 
 /// Nanoseconds of a millisecond.
 const MILLISECOND: u64 = 1_000_000;
@@ -79,6 +79,8 @@ pub(crate) struct Opportunities {
     left: u64,
     /// Bytes of the packet in service that have not been sent.
     unsent: u64,
+    /// Bytes sent within the measurement window, overhead included.
+    used: u64,
     /// Beginnings and ends of the times in which the link is down, in order.
     outages: Vec<(Time, Time)>,
 }
@@ -95,6 +97,7 @@ impl Opportunities {
             next: 0,
             left: 0,
             unsent: 0,
+            used: 0,
             outages,
         }
     }
@@ -160,12 +163,30 @@ impl Opportunities {
         self.unsent = u64::from(size) + self.overhead;
     }
 
-    /// Sends as much of the packet as the opportunity carries. True if the packet has been sent completely.
-    pub(crate) fn send(&mut self) -> bool {
+    /// Sends as much of the packet as the opportunity carries, and counts it if `is_within` the measurement window. True
+    /// if the packet has been sent completely.
+    pub(crate) fn send(&mut self, is_within: bool) -> bool {
         let sent = self.left.min(self.unsent);
         self.left -= sent;
         self.unsent -= sent;
+        self.used += if is_within { sent } else { 0 };
         self.unsent == 0
+    }
+
+    /// Number of opportunities up to a time.
+    fn count_until(&self, at: Time) -> u128 {
+        let elapsed = at.0 / MILLISECOND;
+        let rest = self.times.partition_point(|&time| time <= elapsed % self.length());
+        u128::from(elapsed / self.length()) * self.times.len() as u128 + rest as u128
+    }
+
+    /// The part of the measurement window that is as large as the part of its bytes that packets used. Opportunities in an
+    /// outage count as unused.
+    pub(crate) fn busy_time(&self, window: Interval) -> Time {
+        let before = window.from.0.checked_sub(1).map_or(0, |before| self.count_until(Time(before)));
+        let offered = self.count_until(window.until).saturating_sub(before) * u128::from(self.size);
+        let busy = (u128::from(window.length().0) * u128::from(self.used)).checked_div(offered);
+        Time(busy.unwrap_or(0) as u64)
     }
 
     /// The time at which sending continues after `now`, the time of the current opportunity: now, if bytes of it are

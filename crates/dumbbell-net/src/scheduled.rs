@@ -414,14 +414,8 @@ impl ScheduledLink {
         let mut departed = None;
         if let (Some(opportunities), Some(service)) = (&mut self.opportunities, self.in_service) {
             opportunities.begin();
-            if opportunities.send() {
-                let size = self.backlog.packet(service.slot).size;
+            if opportunities.send(self.window.contains(at)) {
                 self.in_service = None;
-                // A packet takes no time, and counts as busy what it would take at the nominal rate.
-                let busy = self.transmitter.serialization(size);
-                if self.window.contains(at) {
-                    self.stats.busy += busy.0;
-                }
                 self.transmitter.catch_up(at);
                 departed = self.finish(InService { begins: at, ..service }, at);
             }
@@ -619,9 +613,9 @@ impl ScheduledLink {
     pub fn end(&mut self, end: Time) {
         self.advance(end);
         let window = Interval { until: self.window.until.min(end), ..self.window };
-        if let Some(service) = self.in_service
-            && self.opportunities.is_none()
-        {
+        if let Some(opportunities) = &self.opportunities {
+            self.stats.busy = opportunities.busy_time(window).0;
+        } else if let Some(service) = self.in_service {
             self.stats.busy += window.overlap(service.begins, self.departure).0;
         }
         if let Some(wifi) = &self.wifi

@@ -135,7 +135,7 @@ class Link(Part):
         Names of the nodes it joins.
     rate
         Transmission rate, above zero, as ``"1.6 Mbit/s"``. With `opportunities` or `trace`, the nominal rate
-        for queue disciplines and the utilization.
+        for queue disciplines.
     delay
         Propagation delay, zero or more, as ``"50 ms"``.
     queue

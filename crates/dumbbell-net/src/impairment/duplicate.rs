@@ -30,10 +30,6 @@ impl Impair for Duplicate {
     fn act((probability, draws): &mut Self::State, _passing: &Passing, random: &mut Stream) -> Effect {
         if draws.chance(*probability, random) { Effect::Duplicate } else { Effect::Pass }
     }
-
-    fn keeps_order(&self) -> bool {
-        false
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,14 @@
 //! Impairments, one file each, and the registry that names them: losses other than queue drops, delays that vary,
 //! reordering and duplication.
 //!
-//! They act when the transmission of a packet ends, in the order in which the link lists them, so lost packets use the
-//! capacity of the link. Their delays add to the propagation delay of the link. A delayed packet may be overtaken by
-//! the packets behind it; such a link is not first in, first out beyond its transmitter ([`Impair::keeps_order`]).
+//! They are in series, in the order in which the link lists them. The first one takes a packet when its transmission
+//! ends, so lost packets use the capacity of the link; each further one takes it when the one before releases it. Their
+//! delays add to the propagation delay of the link.
+//!
+//! A delayed packet may be overtaken by the packets behind it; such a link is not first in, first out beyond its
+//! transmitter ([`ImpairmentSpec::keep_order`]). The fate of a packet is known when its transmission ends, before those
+//! of the packets behind it. Behind an impairment that reorders, the others therefore still handle packets in the order
+//! of sending, each at its own time: what depends on packets (bursts of losses, ordinals, a rate) follows that order.
 
 use crate::link::Outage;
 use dumbbell_units::spec::Params;
@@ -12,10 +17,10 @@ use dumbbell_units::{Stream, Time, tagged};
 mod correlated;
 mod table;
 
-/// A packet whose transmission has ended.
+/// A packet that reaches an impairment.
 #[derive(Clone, Copy, Debug)]
 pub struct Passing {
-    /// End of its transmission, no earlier than that of the previous packet.
+    /// When the impairment before releases it, or the end of its transmission.
     pub at: Time,
     /// Size on the wire, in bytes.
     pub size: u32,
@@ -64,12 +69,13 @@ pub trait Impair: Params {
     /// The state at the start of a run.
     fn start(&self) -> Self::State;
 
-    /// Decides about a packet. Calls are in order of time.
+    /// Decides about a packet. Calls are in the order of sending, and so are the times unless an impairment before this
+    /// one reorders. A state that depends on time must not go back.
     fn act(state: &mut Self::State, passing: &Passing, random: &mut Stream) -> Effect;
 
-    /// True if no packet overtakes another, and none arrives twice.
-    fn keeps_order(&self) -> bool {
-        true
+    /// True if packets leave in the order of sending, given whether they enter in that order.
+    fn keeps_order(&self, enter_in_order: bool) -> bool {
+        enter_in_order
     }
 
     /// The parameter that contradicts another one, if any.
@@ -95,8 +101,8 @@ macro_rules! registry {
             pub const NAMES: &'static [&'static str] = &[$($name,)+];
 
             /// See [`Impair::keeps_order`].
-            pub fn keeps_order(&self) -> bool {
-                match self { $( ImpairmentSpec::$Spec(params) => params.keeps_order(), )+ }
+            fn keeps_order(&self, enter_in_order: bool) -> bool {
+                match self { $( ImpairmentSpec::$Spec(params) => params.keeps_order(enter_in_order), )+ }
             }
 
             /// See [`Impair::contradiction`].
@@ -146,6 +152,12 @@ registry! {
 }
 
 impl ImpairmentSpec {
+    /// True if packets leave these impairments, in series, in the order of sending, and each at most once.
+    pub fn keep_order(specs: &[ImpairmentSpec]) -> bool {
+        let make_copies = specs.iter().any(|spec| matches!(spec, ImpairmentSpec::Duplicate(_)));
+        !make_copies && specs.iter().fold(true, |are_in_order, spec| spec.keeps_order(are_in_order))
+    }
+
     /// True if at most one of these impairments makes copies, so that a packet arrives at most twice.
     pub fn duplicate_at_most_once(specs: &[ImpairmentSpec]) -> bool {
         specs.iter().filter(|spec| matches!(spec, ImpairmentSpec::Duplicate(_))).count() <= 1
@@ -196,28 +208,28 @@ impl Impairments {
         if self.outages.get(next).is_some_and(|&(from, _)| from <= at) {
             return Passed { first: None, second: None };
         }
-        let packet = Passing { at, size, is_data, is_copy: false };
-        let (first, copied_before) = self.run(&packet, 0);
-        let copy = copied_before.and_then(|next| self.run(&Passing { is_copy: true, ..packet }, next).0);
+        let (first, copy) = self.run(Passing { at, size, is_data, is_copy: false }, 0);
+        let second = copy.and_then(|(copy, next)| self.run(copy, next).0);
+        let delay = |released: Option<Time>| released.map(|released| released.since(at));
         match first {
-            None => Passed { first: copy, second: None },
-            first => Passed { first, second: copy },
+            None => Passed { first: delay(second), second: None },
+            first => Passed { first: delay(first), second: delay(second) },
         }
     }
 
-    /// Runs the impairments from one on. Returns the delay of the packet, unless it is lost, and with which impairment
-    /// its copy begins, if there is one.
-    fn run(&mut self, packet: &Passing, from: usize) -> (Option<Time>, Option<usize>) {
-        let (mut delay, mut copied_before) = (Time::ZERO, None);
+    /// Takes a packet through the impairments from one on. Returns when the last one releases it, unless it is lost, and
+    /// its copy with the impairment that takes it next, if there is one.
+    fn run(&mut self, mut packet: Passing, from: usize) -> (Option<Time>, Option<(Passing, usize)>) {
+        let mut copy = None;
         for (number, impairment) in self.each.iter_mut().enumerate().skip(from) {
-            match impairment.act(packet, &mut self.random) {
+            match impairment.act(&packet, &mut self.random) {
                 Effect::Pass => {}
-                Effect::Lose => return (None, copied_before),
-                Effect::Delay(more) => delay += more,
-                Effect::Duplicate => copied_before = Some(number + 1),
+                Effect::Lose => return (None, copy),
+                Effect::Delay(delay) => packet.at += delay,
+                Effect::Duplicate => copy = Some((Passing { is_copy: true, ..packet }, number + 1)),
             }
         }
-        (Some(delay), copied_before)
+        (Some(packet.at), copy)
     }
 
     /// Number of data packets so far, which is the ordinal of the last one, counted from 1 as for forced losses.
@@ -243,6 +255,7 @@ pub(crate) fn loss_of<S: Impair>(params: &S, count: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dumbbell_units::Rate;
 
     #[test]
     fn a_lost_packet_is_replaced_by_its_copy() {
@@ -267,17 +280,50 @@ mod tests {
         );
     }
 
+    const MS: u64 = 1_000_000;
+
     #[test]
-    fn delays_add_up_and_copies_have_their_own() {
+    fn an_impairment_takes_a_packet_when_the_one_before_releases_it() {
+        let delay = Time(2 * MS);
+        // 1500 bytes at 8 Mbit/s take 1.5 ms.
+        let slow = Jitter { delay, jitter: Time::ZERO, rate: Some(Rate(8_000_000)), ..Jitter::default() };
+        let pass = |second: Jitter| {
+            let specs = [ImpairmentSpec::Jitter(slow.clone()), ImpairmentSpec::Jitter(second)];
+            let mut link = Impairments::new(&specs, &[], Stream::new(1, 0, "link:w")).unwrap();
+            [0, 0, 0].map(|at| link.pass(Time(at), 1500, true).first.map(|delay| delay.0 as f64 / MS as f64))
+        };
+        // The first releases packets at 3.5, 5 and 6.5 ms; the second at 3.5 + 2 + 1.5 ms and 1.5 ms after each other.
+        assert_eq!(pass(slow.clone()), [Some(7.0), Some(8.5), Some(10.0)]);
+        // The second still has the first packet, until 7 ms, when it gets the others at 5 and 6.5 ms.
+        assert_eq!(pass(Jitter { limit: 1, ..slow.clone() }), [Some(7.0), None, None]);
+        // Without a rate, it releases the first one at 5.5 ms, which is between the others.
+        let quick = Jitter { rate: None, limit: 1, ..slow.clone() };
+        assert_eq!(pass(quick), [Some(5.5), None, Some(8.5)]);
+    }
+
+    #[test]
+    fn a_state_that_depends_on_time_does_not_go_back_with_packets_out_of_order() {
+        // Good until 10 ms, then bad for ever, which loses everything.
+        let bad =
+            TwoState { good: Time(10 * MS), bad: Time::NEVER, loss: 1.0, change: 1.0, ..TwoState::default() };
+        let sparing = Reorder { delay: Time(20 * MS), probability: 1.0, gap: 2, ..Reorder::default() };
+        let specs = [ImpairmentSpec::Reorder(sparing), ImpairmentSpec::TwoState(bad)];
+        let mut link = Impairments::new(&specs, &[], Stream::new(1, 0, "link:w")).unwrap();
+        // The second one overtakes the first: it is in time, but handled after it.
+        assert_eq!([0, 0].map(|at| link.pass(Time(at), 1500, true).first), [None, None]);
+    }
+
+    #[test]
+    fn a_copy_continues_where_it_was_made() {
         let constant = |ms: u64| {
-            let delay = Time(ms * 1_000_000);
+            let delay = Time(ms * MS);
             ImpairmentSpec::Jitter(Jitter { delay, jitter: Time::ZERO, ..Jitter::default() })
         };
         let twice = ImpairmentSpec::Duplicate(Duplicate { probability: 1.0, ..Duplicate::default() });
         let specs = [constant(2), twice, constant(5)];
         let mut link = Impairments::new(&specs, &[], Stream::new(1, 0, "link:w")).unwrap();
         let passed = link.pass(Time::ZERO, 1500, true);
-        assert_eq!(passed, Passed { first: Some(Time(7_000_000)), second: Some(Time(5_000_000)) });
+        assert_eq!(passed, Passed { first: Some(Time(7 * MS)), second: Some(Time(7 * MS)) });
         assert!(!ImpairmentSpec::duplicate_at_most_once(&[specs[1].clone(), specs[1].clone()]));
     }
 

@@ -51,7 +51,7 @@ impl Impair for Reorder {
         Effect::Delay(params.delay)
     }
 
-    fn keeps_order(&self) -> bool {
+    fn keeps_order(&self, _enter_in_order: bool) -> bool {
         false
     }
 }

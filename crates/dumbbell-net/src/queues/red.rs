@@ -8,6 +8,10 @@
 //!
 //! Departures from [floyd1993]: packets since the last signal are counted from 0, as in its text, so that the gap
 //! between two signals is uniform from 1 to 1/p; its figure 2 counts from 1. Idle time is that of the transmitter.
+//!
+//! [floyd2001] leaves open when its intervals begin. Here, the first one begins with the first packet of the link, and the
+//! next one with the packet that ends the interval before, so that results do not depend on when a scenario begins. In
+//! ns-2 2.35, the first one begins at time 0, and an interval lasts until `max_p` changes (`lastset` in `red.cc`).
 
 use super::{Arrival, AtArrival, Contradiction, Discipline, Reason, Service, Setup, Verdict};
 use dumbbell_units::math::exp;
@@ -115,8 +119,8 @@ pub struct Average {
     max_p: f64,
     /// Candidate packets since the last signal; `None` while the average is below the thresholds.
     count: Option<u32>,
-    /// Time between two adaptations, and time of the last one; `None` if not adaptive.
-    adaptation: Option<(Time, Time)>,
+    /// Time between two adaptations, and time of the last one or of the first packet; `None` if not adaptive.
+    adaptation: Option<(Time, Option<Time>)>,
 }
 
 /// Integer power of a number, by squaring.
@@ -149,10 +153,10 @@ impl Average {
     #[inline]
     fn adapt(&mut self, now: Time) {
         let Some((interval, last)) = &mut self.adaptation else { return };
-        if now.since(*last) < *interval {
+        if now.since(*last.get_or_insert(now)) < *interval {
             return;
         }
-        *last = now;
+        *last = Some(now);
         let Thresholds { minimum, maximum } = self.thresholds;
         let part = 0.4 * (maximum - minimum);
         if self.average > maximum - part && self.max_p <= 0.5 {
@@ -202,7 +206,7 @@ impl AtArrival for Red {
             average: 0.0,
             max_p: self.max_p,
             count: None,
-            adaptation: self.adaptive.then_some((self.interval, Time::ZERO)),
+            adaptation: self.adaptive.then_some((self.interval, None)),
         }
     }
 
@@ -325,10 +329,15 @@ mod tests {
     #[test]
     fn max_p_is_adapted_by_additive_increase_and_multiplicative_decrease() {
         let (mut state, mut random) = red(Red { weight: Some(1.0), adaptive: true, ..thresholds(5, 15) });
-        // The target is the middle fifth, 9 to 11 packets.
-        for (at, waiting, max_p) in
-            [(400, 14, 0.1), (500, 14, 0.11), (600, 14, 0.11), (1000, 10, 0.11), (1500, 6, 0.099)]
-        {
+        // The target is the middle fifth, 9 to 11 packets. The first interval begins with the first packet.
+        for (at, waiting, max_p) in [
+            (700, 14, 0.1),
+            (1199, 14, 0.1),
+            (1200, 14, 0.11),
+            (1300, 14, 0.11),
+            (1700, 10, 0.11),
+            (2200, 6, 0.099),
+        ] {
             Red::admit(&mut state, &arrival(at * 1_000_000, waiting), &mut random);
             assert!((state.max_p - max_p).abs() < 1e-12, "{} at {at} ms", state.max_p);
         }
