@@ -88,7 +88,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """
     with _errors_name(path):
         place = _place(path)
-        with _streamed(place) if _is_stream(place) else _replaced(Path(place)) as file:
+        opened = _replaced(place) if isinstance(place, Path) and not _is_node(place) else _streamed(place)
+        with opened as file:
             yield file
 
 
@@ -322,10 +323,8 @@ def _named(kind: int) -> str:
     return "a socket" if stat.S_ISSOCK(kind) else "a device"
 
 
-def _is_stream(place: Path | int) -> bool:
-    if isinstance(place, int):
-        return True
-    return place.exists() and not place.is_file()
+def _is_node(path: Path) -> bool:
+    return path.exists() and not path.is_file()
 
 
 @contextmanager

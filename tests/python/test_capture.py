@@ -193,11 +193,12 @@ def test_too_many_packets_end_the_run(scenario, tmp_path, monkeypatch):
 
 
 def test_a_file_that_cannot_be_made_is_named(scenario, tmp_path):
-    missing = tmp_path / "none" / "f.qlog"
+    other = tmp_path / "file"
+    other.touch()
     with pytest.raises(ResultsError) as caught:
-        dumbbell.run(scenario, pcap=tmp_path / "s1.pcapng", qlog=missing)
-    assert caught.value.filename == str(missing)
-    assert list(tmp_path.iterdir()) == []
+        dumbbell.run(scenario, pcap=tmp_path / "s1.pcapng", qlog=other / "f.qlog")
+    assert caught.value.filename == str(other / "f.qlog")
+    assert list(tmp_path.iterdir()) == [other]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is missing")

@@ -228,13 +228,13 @@ def test_a_directory_is_refused(tmp_path):
 def test_a_device_is_refused():
     if not Path("/dev/zero").exists():
         pytest.skip("there is no /dev/zero here")
-    assert "too large for a scenario" in refused("run", "/dev/zero")
+    assert "is a device; accepted: a file, or a pipe with a writer" in refused("run", "/dev/zero")
 
 
 def test_a_trace_directory_that_is_a_file_is_refused_before_the_run(tmp_path, file):
     other = tmp_path / "file"
     other.write_text("x", encoding="utf-8")
-    assert "not a directory" in refused("run", file, "--trace", other)
+    assert "is not a folder; accepted: a folder for results" in refused("run", file, "--trace", other)
 
 
 @pytest.mark.parametrize(

@@ -416,14 +416,16 @@ mod tests {
         if nobody(&[]).is_none() {
             return;
         }
-        let mut make = |name: &str, kind, numbers: (u64, u64)| {
+        let make = |name: &str, kind, numbers: (u64, u64)| {
             let all = Mode::from_bits_truncate(0o666);
             mknod(&folder.at(name), kind, all, makedev(numbers.0, numbers.1)).expect("a device");
         };
         make("null", SFlag::S_IFCHR, (1, 3));
         make("full", SFlag::S_IFCHR, (1, 7));
         make("disk", SFlag::S_IFBLK, (7, 1_000_000));
-        WAYS.map(|write| write(&folder.at("null"), &ourselves()).expect("a device"));
+        for write in WAYS {
+            write(&folder.at("null"), &ourselves()).expect("a device");
+        }
         refused(&folder.at("full"), &ourselves(), "No space left on device");
         refused(&folder.at("disk"), &ourselves(), "it is a device; accepted: ");
         for name in ["null", "full", "disk"] {
@@ -444,7 +446,9 @@ mod tests {
             let path = PathBuf::from(format!("{path}/{}", file.as_raw_fd()));
             // Also if the caller could not open the file.
             let caller = nobody(&[]).unwrap_or_else(ourselves);
-            WAYS.map(|write| write(&path, &caller).expect("a descriptor"));
+            for write in WAYS {
+                write(&path, &caller).expect("a descriptor");
+            }
         }
         assert_eq!(folder.text("open"), "before newnewnewnew");
         refused(Path::new("/dev/fd/1000000"), &ourselves(), "Bad file descriptor");
@@ -492,7 +496,9 @@ mod tests {
         std::os::unix::fs::chown(folder.at("shared"), None, Some(4242)).expect("root");
         fs::set_permissions(folder.at("shared"), fs::Permissions::from_mode(0o770)).expect("root");
         for name in ["theirs/one/new", "shared/new"] {
-            WAYS.map(|write| write(&folder.at(name), &caller).expect("a file"));
+            for write in WAYS {
+                write(&folder.at(name), &caller).expect("a file");
+            }
             let found = fs::metadata(folder.at(name)).expect("a file");
             assert_eq!((found.uid(), found.gid()), (NOBODY, NOBODY), "{name}");
         }
