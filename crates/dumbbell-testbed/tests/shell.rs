@@ -336,7 +336,7 @@ fn rejected_input_and_missing_rights_have_their_exit_codes() {
 #[test]
 fn under_sudo_each_file_is_opened_with_the_rights_of_the_caller() {
     let Some(_alone) = links() else { return };
-    let place = TestFile::new("rights").0;
+    let place = PathBuf::from(TestFile::new("rights").path());
     let theirs = place.join("theirs");
     fs::create_dir_all(&theirs).expect("a folder");
     chown(&theirs, Some(65534), Some(65534)).expect("root");
