@@ -328,6 +328,18 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_has_no_ordinal_for_forced_losses() {
+        let specs = [
+            ImpairmentSpec::Duplicate(Duplicate { probability: 1.0, ..Duplicate::default() }),
+            ImpairmentSpec::Forced(Forced { packets: vec![2] }),
+        ];
+        let mut link = Impairments::new(&specs, &[], Stream::new(1, 0, "link:w")).unwrap();
+        // The copy of the second packet takes its place.
+        let arrive_twice = [0, 1, 2].map(|at| link.pass(Time(at), 1500, true).second.is_some());
+        assert_eq!(arrive_twice, [true, false, true]);
+    }
+
+    #[test]
     fn an_outage_loses_what_ends_within_it() {
         let outage = Outage { from: Time(10), until: Time(20), ..Outage::default() };
         let mut link = Impairments::new(&[], &[outage], Stream::new(1, 0, "link:w")).unwrap();

@@ -430,6 +430,54 @@ mod tests {
     }
 
     #[test]
+    fn credits_change_only_while_the_other_queue_has_packets() {
+        let discipline = DualPi2 { scheduler: SchedulerKind::Credit, c_share: 0.1, ..DualPi2::default() };
+        let mut fixture = fixture(&discipline);
+        // A packet of 1000 bytes departs from L or C while the other queue is empty, or has a packet. With a credit, C is
+        // next; without, L.
+        for (entering, credit, after) in [
+            (&[Ecn::Ect1][..], 50.0, 50.0),
+            (&[Ecn::Ect0], 50.0, 50.0),
+            (&[Ecn::Ect1, Ecn::Ect0], 50.0, -850.0),
+            (&[Ecn::Ect1, Ecn::Ect0], -50.0, 50.0),
+        ] {
+            fixture.state.balance = credit;
+            entering.iter().for_each(|&ecn| fixture.enqueue(Time::ZERO, ecn, 1000));
+            fixture.dequeue(Time::ZERO);
+            assert_eq!(fixture.state.balance, after, "{entering:?} with {credit}");
+            while fixture.dequeue(Time::ZERO).is_some() {}
+        }
+    }
+
+    /// Which packets of these sizes in bytes, from the head of a queue on, are marked when they have waited for 2 ms.
+    fn marked(discipline: &DualPi2, p: f64, ecn: Ecn, sizes: &[u32]) -> Vec<bool> {
+        let mut fixture = fixture(&DualPi2 { signals: Signals::Random, ..discipline.clone() });
+        (fixture.state.p, fixture.state.next_update) = (p, Time::NEVER);
+        sizes.iter().for_each(|&size| fixture.enqueue(Time::ZERO, ecn, size));
+        sizes
+            .iter()
+            .map(|_| fixture.dequeue(Time(2_000_000)).is_some_and(|packet| packet.ecn == Ecn::Ce))
+            .collect()
+    }
+
+    #[test]
+    fn nothing_is_signalled_by_p_while_less_than_the_spared_bytes_waits_with_the_packet() {
+        let spare = DualPi2 { spare: Bytes(3000), drop_overload: false, ..DualPi2::default() };
+        assert_eq!(marked(&spare, 1.0, Ecn::Ect0, &[1000; 4]), [true, true, false, false]);
+        let none = DualPi2 { spare: Bytes(0), ..spare };
+        assert_eq!(marked(&none, 1.0, Ecn::Ect0, &[1000; 4]), [true; 4]);
+    }
+
+    #[test]
+    fn the_ramp_spares_a_packet_with_at_most_the_spared_bytes_behind_it_and_none_if_there_are_none() {
+        let spare = DualPi2::default();
+        assert_eq!(marked(&spare, 0.0, Ecn::Ect1, &[1000, 1000, 500]), [false; 3]);
+        assert_eq!(marked(&spare, 0.0, Ecn::Ect1, &[1000, 1001, 500]), [true, false, false]);
+        let none = DualPi2 { l_spare: Bytes(0), ..spare };
+        assert_eq!(marked(&none, 0.0, Ecn::Ect1, &[1000, 1000]), [true; 2]);
+    }
+
+    #[test]
     fn lazy_updates_equal_periodic_ones() {
         let (mut timer, mut lazy) = (fixture(&DualPi2::default()), fixture(&DualPi2::default()));
         let mut random = Stream::new(5, 0, "lazy");

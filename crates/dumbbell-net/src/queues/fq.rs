@@ -188,6 +188,17 @@ mod tests {
     }
 
     #[test]
+    fn a_refill_never_lowers_credits() {
+        let mut fixture = fixture(&Fq::default());
+        fixture.enqueue(0, 1, 1);
+        assert_eq!(fixture.dequeue(0, 99).len(), 1);
+        fixture.enqueue(40_000_001, 1, 1);
+        // What is left of the first 15,000 bytes is more than a quantum.
+        let number = fixture.state.turns.queue_of(1) as usize;
+        assert_eq!(fixture.state.turns.queues[number].credits, 13_900);
+    }
+
+    #[test]
     fn a_flow_is_limited_on_its_own() {
         let mut fixture = fixture(&Fq { flow_limit: 5, limit: 8, ..Fq::default() });
         fixture.enqueue(0, 1, 7);

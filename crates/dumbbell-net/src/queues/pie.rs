@@ -517,6 +517,19 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_passes_again_only_after_two_delays_below_half_of_the_target() {
+        let rule = Pie::default().rule();
+        let mut random = Stream::new(1, 0, "pie");
+        // The target is 15 ms.
+        for (delay, last_delay, burst) in [(7, 7, 150), (7, 8, 0), (8, 7, 0)] {
+            let [delay, last_delay] = [delay, last_delay].map(|ms| Time(1_000_000 * ms));
+            let mut controller = Controller { delay, last_delay, ..Controller::default() };
+            controller.admit(&rule, Ecn::NotEct, 50_000, &mut random);
+            assert_eq!(controller.burst, Time(1_000_000 * burst), "{last_delay}, then {delay}");
+        }
+    }
+
+    #[test]
     fn the_departure_rate_is_measured_over_16_kib() {
         // 1024 bytes every millisecond: 16 packets take 15 ms after the first, and 32,768 bytes twice as long.
         let mut departures = Departures::default();

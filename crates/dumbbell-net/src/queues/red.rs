@@ -344,6 +344,20 @@ mod tests {
     }
 
     #[test]
+    fn max_p_rises_up_to_a_half_and_falls_down_to_a_hundredth() {
+        for (before, waiting, after) in
+            [(0.5, 14, 0.51), (0.501, 14, 0.501), (0.01, 6, 0.009), (0.009_9, 6, 0.009_9)]
+        {
+            let adaptive = Red { weight: Some(1.0), adaptive: true, max_p: before, ..thresholds(5, 15) };
+            let (mut state, mut random) = red(adaptive);
+            for at in [0, 500] {
+                Red::admit(&mut state, &arrival(at * 1_000_000, waiting), &mut random);
+            }
+            assert!((state.max_p - after).abs() < 1e-12, "{} from {before}", state.max_p);
+        }
+    }
+
+    #[test]
     fn defaults_follow_the_rate() {
         // 100 Mbit/s correspond to 12,500 packets of 1000 bytes per second, or 62.5 in 5 ms.
         let found = Red::default().thresholds(&Setup { rate: Rate(100_000_000) });
