@@ -364,8 +364,10 @@ mod tests {
         assert_eq!(blocks(100), [(600, 700)]);
         assert_eq!(blocks(800), [(800, 900), (600, 700)]);
         assert_eq!(blocks(1000), [(1000, 1100), (800, 900), (600, 700)]);
-        // A growing range pushes none of the others out.
-        assert_eq!(blocks(1100), [(1000, 1200), (800, 900), (600, 700)]);
+        // A growing range pushes none of the others out, however often it grows.
+        for end in [1200, 1300, 1400] {
+            assert_eq!(blocks(end - 100), [(1000, end), (800, 900), (600, 700)]);
+        }
     }
 
     #[test]
@@ -392,6 +394,20 @@ mod tests {
         assert_eq!(arrive(0), (400, Some((0, 100)), vec![(900, 1000), (700, 800)]));
         assert_eq!(arrive(1100).2, [(1100, 1200), (900, 1000), (700, 800)]);
         assert_eq!(ask(false)(0), (100, None, vec![]));
+    }
+
+    #[test]
+    fn the_report_of_a_duplicate_forgets_no_range_that_it_leaves_out() {
+        let recovery = RecoverySpec::Rack(RackRules { dsack: true, ..RackRules::default() });
+        let mut receiver = receiver(TcpParams { recovery, ..TcpParams::default() });
+        let mut blocks = |seq| {
+            let ack = receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO).unwrap();
+            (ack.sack.duplicate(ack.ack), ack.sack.ranges(ack.ack).collect::<Vec<_>>())
+        };
+        [0, 200, 400, 600, 800].into_iter().for_each(|seq| drop(blocks(seq)));
+        // The oldest of four ranges arrives again, and is then acknowledged: the other three are left.
+        assert_eq!(blocks(200), (Some((200, 300)), vec![(200, 300), (800, 900)]));
+        assert_eq!(blocks(100), (None, vec![(800, 900), (600, 700), (400, 500)]));
     }
 
     #[test]

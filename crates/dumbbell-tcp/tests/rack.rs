@@ -374,3 +374,56 @@ fn an_echo_of_a_retransmission_of_the_recovery_before_undoes_nothing() {
     host.ack_echo(210, 14, 110);
     assert_eq!(host.0.congestion().ssthresh(), 3500.0);
 }
+
+#[test]
+fn no_probe_is_sent_while_data_is_reported() {
+    // The time that reordering may take ends at 125 ms, its timer expires 300 ms later, and a probe would follow at 300 ms.
+    let rules = json!({ "kind": "rack", "reo_timer_slack": "300 ms" });
+    let mut host = Host::new(rules, 6, u64::MAX / MSS);
+    host.ack(100, 2, &[(3, 4)]);
+    assert_eq!(host.expire(425)[0], (2, true));
+}
+
+#[test]
+fn a_probe_is_sent_no_later_than_the_timeout_and_takes_its_place() {
+    let rules = json!({
+        "recovery": "rack", "mss": "1000 bytes", "initial_window": "2 segments",
+        "timer": { "kind": "rfc6298", "minimum": "100 ms", "initial": "1 s" },
+    });
+    let mut host = Host::of(&rules);
+    host.0.write(2 * MSS);
+    host.0.finish();
+    assert_eq!(host.poll(0), [(0, false), (1, false)]);
+    // 100 ms, give or take 50 ms: a timeout of 300 ms. A probe of a single segment would wait for 2 * 100 + 200 ms.
+    host.ack(100, 1, &[]);
+    assert_eq!(host.expire(400), [(1, true)]);
+    assert_eq!((host.0.stats().timeouts, host.window() >= 2.0), (0, true));
+}
+
+#[test]
+fn a_mark_after_the_reaction_keeps_the_window_from_being_restored() {
+    for is_marked in [false, true] {
+        let rules = json!({
+            "recovery": "rack", "mss": "1000 bytes", "initial_window": "10 segments",
+            "initial_ssthresh": "10 segments", "receive_buffer": "unlimited", "ecn": "classic",
+        });
+        let mut host = Host::of(&rules);
+        host.0.write(u64::MAX);
+        assert_eq!(host.poll(0).len(), 10);
+        // Segment 0 is late, not lost.
+        host.ack(100, 0, &[(1, 3)]);
+        assert_eq!(host.ack(101, 0, &[(1, 4)])[0], (0, true));
+        host.ack(150, 12, &[]);
+        assert_eq!(host.0.congestion().ssthresh(), 5000.0);
+        // Data sent after the reaction is acknowledged.
+        let ack = AckSegment { is_ece: is_marked, ..AckSegment::of(13 * MSS) };
+        host.0.on_ack(Time(250 * MS), &ack, Time::ZERO);
+        host.poll(250);
+        let before = host.0.congestion().ssthresh();
+        assert_eq!(before < 5000.0, is_marked);
+        // The retransmission arrives as well.
+        host.ack_with(260, 13, &[], Some(0));
+        let restored = if is_marked { before } else { 10_000.0 };
+        assert_eq!(host.0.congestion().ssthresh(), restored);
+    }
+}

@@ -288,4 +288,16 @@ mod tests {
         copa.on_congestion(&context, &Congestion::new(Signal::FastRetransmit));
         assert_eq!(copa.delta, 0.2);
     }
+
+    #[test]
+    fn a_queue_of_at_most_a_segment_is_an_empty_one() {
+        // A queue of 1 ms in 41 ms, which is all of the variation, holds a segment if the window is 41 segments.
+        for (segments, emptied_ms) in [(40.0, 31), (42.0, 1)] {
+            let mut copa = copa(segments);
+            acknowledged(&mut copa, 1, 40);
+            copa.cwnd = segments * MSS;
+            acknowledged(&mut copa, 31, 41);
+            assert_eq!(copa.emptied_at, Time(emptied_ms * MS), "{segments}");
+        }
+    }
 }

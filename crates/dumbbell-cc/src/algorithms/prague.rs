@@ -322,4 +322,15 @@ mod tests {
         prague.on_congestion(&context(1, 0, 20_000, 0.01), &Congestion::new(Signal::EcnEcho));
         assert_eq!((prague.cwnd, prague.ecn_codepoint()), (10.0 * MSS, Ecn::Ect0));
     }
+
+    #[test]
+    fn it_paces_at_twice_the_rate_only_below_half_of_the_threshold() {
+        let mut prague = prague(PragueParams::default(), 10.0);
+        prague.srtt = 0.01;
+        for (ssthresh, segments_per_second) in [(20.0, 1000.0), (20.1, 2000.0)] {
+            prague.ssthresh = ssthresh * MSS;
+            prague.set_pacing_rate();
+            assert_eq!(prague.pacing_rate(), Some(segments_per_second * MSS), "{ssthresh}");
+        }
+    }
 }

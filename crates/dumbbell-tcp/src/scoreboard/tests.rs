@@ -195,3 +195,28 @@ fn a_range_is_news_once_wherever_an_ack_repeats_it() {
     scoreboard.clear_sacked();
     assert_eq!(ack(&mut scoreboard, &[(900, 1100), (200, 300)]), [true, true]);
 }
+
+#[test]
+fn a_partial_acknowledgement_of_reported_data_delivers_nothing_again() {
+    for (is_reported, delivered) in [(false, [0, 60, 100]), (true, [100, 100, 100])] {
+        let mut scoreboard = ten_segments();
+        if is_reported {
+            scoreboard.report(0, 0, 100, Time(20));
+            // The receiver has given the data up.
+            scoreboard.clear_sacked();
+        }
+        let seen = [0, 60, 100].map(|ack| {
+            scoreboard.acknowledge(ack, Time(30));
+            scoreboard.delivered()
+        });
+        assert_eq!(seen, delivered);
+    }
+}
+
+#[test]
+fn a_timeout_loses_the_oldest_segment_however_young_it_is() {
+    let mut scoreboard = ten_segments();
+    scoreboard.detect_by_time();
+    scoreboard.lose_at_timeout(Time(9), Time(10), false);
+    assert_eq!((scoreboard.lost(), scoreboard.next_lost()), (100, Some(0)));
+}

@@ -467,3 +467,13 @@ fn marks_lower_the_bound_by_a_third_of_their_fraction_as_in_the_kernel() {
     assert!((bbr.inflight_short - 75.0 * MSS).abs() < 1e-9 && bbr.bw_short.is_infinite());
     assert_eq!(bbr.ecn_codepoint(), Ecn::Ect0);
 }
+
+#[test]
+fn headroom_is_a_part_of_the_bound_and_at_least_a_segment() {
+    // 15 % of 100 segments are 15; of 6, less than one. At least four segments remain.
+    for (bound, left) in [(100.0, 85.0), (6.0, 5.0), (4.5, 4.0)] {
+        let mut bbr = probing(State::Cruise);
+        bbr.inflight_long = bound * MSS;
+        assert_eq!(bbr.inflight_with_headroom(MSS), left * MSS);
+    }
+}

@@ -110,4 +110,18 @@ mod tests {
             (Time(202_000_000), Time(400_000_000))
         );
     }
+
+    #[test]
+    fn only_the_duplicate_of_a_repeated_last_segment_answers_the_probe() {
+        let probe = |is_retransmission| {
+            let mut probe = TailProbe::default();
+            probe.on_sent(5000, is_retransmission);
+            probe
+        };
+        let mut repeated = probe(true);
+        assert!(!repeated.on_duplicate_report((3000, 4000)) && !repeated.is_answered());
+        assert!(repeated.on_duplicate_report((4000, 5000)) && repeated.is_answered());
+        let mut new = probe(false);
+        assert!(!new.on_duplicate_report((4000, 5000)) && !new.is_answered());
+    }
 }

@@ -189,4 +189,17 @@ mod tests {
         // Of 12 segments sent in the network, 3 of 6 delivered were allowed: fewer than the 5 sent.
         assert_eq!(window(12.0, 1000, false), 12.0);
     }
+
+    #[test]
+    fn the_first_retransmission_is_always_allowed() {
+        for bound in [PrrBound::Rfc9937, PrrBound::SlowStart, PrrBound::Conservative] {
+            let window = |in_network: f64, sent| {
+                let news = News { delivered: 0, in_network: in_network * MSS, is_safe: false };
+                Reduction { bound, ..reduction() }.window(news, sent, 10.0 * MSS, MSS) / MSS
+            };
+            // Nothing was delivered, above the threshold and at it.
+            assert_eq!([window(15.0, 0), window(15.0, 1000)], [16.0, 15.0], "{bound:?}");
+            assert_eq!([window(10.0, 0), window(10.0, 1000)], [11.0, 10.0], "{bound:?}");
+        }
+    }
 }

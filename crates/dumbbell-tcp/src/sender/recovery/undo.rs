@@ -146,6 +146,7 @@ impl ForwardRecovery {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scoreboard::Scoreboard;
 
     #[test]
     fn every_retransmission_must_have_arrived_twice() {
@@ -179,5 +180,37 @@ mod tests {
         assert_eq!(ForwardRecovery::begin(Frto::Rfc5682, true, false), ForwardRecovery::Idle);
         assert_eq!(ForwardRecovery::begin(Frto::Rfc5682, false, true), ForwardRecovery::Idle);
         assert_eq!(ForwardRecovery::begin(Frto::Linux, false, true), ForwardRecovery::Waiting);
+    }
+
+    #[test]
+    fn what_was_sent_after_the_reaction_explains_no_retransmission() {
+        let mut reaction =
+            Reaction::new(Signal::FastRetransmit, (10_000.0, 20_000.0), (5000, 9000), (0, Time::NEVER));
+        reaction.on_resent(Time(10));
+        assert!(!reaction.on_duplicate_report((9000, 10_000)));
+        assert!(reaction.on_duplicate_report((8000, 9000)));
+    }
+
+    #[test]
+    fn only_the_first_ack_of_something_retransmitted_decides() {
+        // Two segments are retransmitted at 50 ms. Then one ACK each, which echoes one of these times.
+        let findings = |echoes: [u64; 2]| {
+            let mut scoreboard = Scoreboard::default();
+            scoreboard.detect_by_time();
+            let mut reaction =
+                Reaction::new(Signal::FastRetransmit, (2000.0, 4000.0), (0, 200), (0, Time::NEVER));
+            for index in 0..2 {
+                scoreboard.push(100 * index, 100, Time::ZERO);
+                scoreboard.mark_resent(index as usize, Time(50));
+                reaction.on_resent(Time(50));
+            }
+            [0, 1].map(|number: usize| {
+                scoreboard.begin_ack(Some(Time(echoes[number])));
+                scoreboard.acknowledge(100 * (number as u64 + 1), Time(90));
+                reaction.on_ack(scoreboard.deliveries().expect("detection by time"))
+            })
+        };
+        assert_eq!(findings([0, 50]), [true, false]);
+        assert_eq!(findings([50, 0]), [false, false]);
     }
 }
