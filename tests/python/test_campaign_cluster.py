@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 import dask
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Security
 
 from dumbbell import Campaign, Flow, ScenarioError, Uniform, campaign, papers, topologies
 from dumbbell.campaign import Store, cluster
@@ -30,6 +31,23 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def goodput(runs):
     return runs.flows.groupby("job")[["goodput_bps"]].mean()
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """An authority, and a certificate of it, made as docs/campaigns.md describes."""
+    if shutil.which("openssl") is None:
+        pytest.skip("SKIPPED: certificates need the command openssl")
+    folder = tmp_path_factory.mktemp("certificates")
+    text = (Path(__file__).resolve().parents[2] / "docs" / "campaigns.md").read_text("utf-8")
+    commands = [line for line in text.splitlines() if line.startswith("openssl ")]
+    assert len(commands) == 3
+    for command in commands:
+        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True, timeout=100)
+    names = {"tls_ca_file": "authority.pem"}
+    for role in ("client", "scheduler", "worker"):
+        names |= {f"tls_{role}_cert": "cluster.pem", f"tls_{role}_key": "cluster.key"}
+    return {name: str(folder / file) for name, file in names.items()}
 
 
 def failing(runs):
@@ -101,6 +119,88 @@ def test_runs_that_could_not_be_stored_at_first_are_stored_at_the_end(client, tm
     with pytest.raises(ResultsError, match="could not be written"):
         there.run(client, progress=False)
     assert there.status().done >= refused[0] > 0
+
+
+def test_a_campaign_runs_over_tls(certificates, tmp_path):
+    wanted(tmp_path / "here").run(progress=False)
+    (tmp_path / "base.toml").write_text(scenario("2 s").to_toml(), encoding="utf-8")
+    file = tmp_path / "small.toml"
+    file.write_text(
+        f'base = "base.toml"\nruns = 20\n[axes]\n"{QUEUE}" = ["5 packets", "10 packets"]\n', encoding="utf-8"
+    )
+    tls = "DASK_DISTRIBUTED__COMM__TLS__"
+    configured = {
+        f"{tls}CA_FILE": certificates["tls_ca_file"],
+        f"{tls}CLIENT__CERT": certificates["tls_client_cert"],
+        f"{tls}CLIENT__KEY": certificates["tls_client_key"],
+    }
+    with LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs="CRITICAL",
+        protocol="tls://",
+        security=Security(**certificates, require_encryption=True),
+    ) as local:
+        address = local.scheduler_address
+        assert address.startswith("tls://127.0.0.1:")
+        command = [sys.executable, "-m", "dumbbell.cli", "campaign", file, "--scheduler", address]
+
+        def call(output, variables):
+            return subprocess.run(
+                [*command, "--output", tmp_path / output],
+                env=os.environ | variables,
+                capture_output=True,
+                text=True,
+                timeout=100,
+                check=False,
+            )
+
+        done = call("there", configured)
+        refused = call("refused", {})
+        plain = subprocess.run(
+            [*command[:-1], address.replace("tls", "tcp"), "--output", tmp_path / "plain"],
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert "not encrypted" not in done.stderr
+    stored = content(tmp_path / "here")
+    assert stored.items() <= content(tmp_path / "there").items()
+    # Without a certificate, no client is one of the cluster.
+    for other in (refused, plain):
+        assert other.returncode == 2
+        assert len(other.stderr.splitlines()) == 1, other.stderr
+        assert other.stderr.startswith(f'error: scheduler: "{address[:3] if other is refused else "tcp"}://')
+
+
+@pytest.mark.parametrize(
+    ("address", "guarded"),
+    [
+        ("tls://192.0.2.1:8786", True),
+        ("wss://192.0.2.1:8786", True),
+        ("inproc://192.0.2.1/1/2", True),
+        ("tcp://127.0.0.1:8786", True),
+        ("tcp://127.8.8.8:8786", True),
+        ("tcp://[::1]:8786", True),
+        ("tcp://localhost:8786", True),
+        ("tcp://192.0.2.1:8786", False),
+        ("192.0.2.1:8786", False),
+        ("tcp://[2001:db8::1]:8786", False),
+        ("tcp://cluster.example:8786", False),
+        ("ws://192.0.2.1:8786", False),
+    ],
+)
+def test_an_address_is_guarded_by_tls_or_by_its_machine(address, guarded):
+    assert cluster._is_guarded(address) is guarded
+
+
+def test_an_address_that_is_not_guarded_gives_a_warning(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "_is_guarded", lambda _address: False)
+    there = wanted(tmp_path, runs=1).run(client, progress=False)
+    assert there.warnings == [f"{client.scheduler.address} {cluster.OPEN}"]
 
 
 def test_killed_workers_lose_nothing(client, tmp_path):

@@ -11,6 +11,7 @@ Workers need the engine of the calling process, compared by digest; a different 
 
 from __future__ import annotations
 
+import ipaddress
 import pickle
 import queue
 import sys
@@ -56,6 +57,12 @@ LARGEST_BATCH = 2000
 
 # A single run is given up when workers have died of it so often while it was alone.
 SUSPECTED = 2
+
+# What is wrong with an address outside of this machine without TLS.
+OPEN = (
+    "is not encrypted: whoever reaches the scheduler, or the network between, can run code on its workers and here; use "
+    "tls://, as docs/campaigns.md describes"
+)
 
 # How long a scheduler and its first worker are waited for, s.
 TIMEOUT_S = 60.0
@@ -150,11 +157,12 @@ def connected(on: Client | str) -> Client:
         raise refusal("on", type(on).__name__, "a distributed.Client or the address of a scheduler")
     try:
         return Client(on, timeout=TIMEOUT_S)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
+        # A TypeError is about certificates that the configuration lacks.
         raise refusal(
             "scheduler",
             on,
-            "the address of a Dask scheduler, such as tcp://10.0.0.1:8786",
+            "the address of a Dask scheduler, such as tls://10.0.0.1:8786",
             problem=f"does not answer ({error})",
         ) from error
 
@@ -187,7 +195,7 @@ def cluster_of(on: Client | str | None) -> Iterator[tuple[Client | None, list[st
 
 
 def checked(client: Client) -> list[str]:
-    """Return warnings about the packages of the workers, after a look at their engines.
+    """Return warnings about the connection and about the packages of the workers, after a look at their engines.
 
     Raises
     ------
@@ -203,7 +211,7 @@ def checked(client: Client) -> list[str]:
         ) from None
     found = client.run(_of_worker, on_error="return")
     here = computing()
-    warnings: list[str] = []
+    warnings = [] if _is_guarded(address) else [f"{address} {OPEN}"]
     for worker, answer in found.items():
         if isinstance(answer, OSError):
             # It is gone already; its work is reassigned.
@@ -224,6 +232,20 @@ def checked(client: Client) -> list[str]:
                 f"{worker}: has {', '.join(other)}; here it is {', '.join(f'{n} {v}' for n, v in here.items())}"
             )
     return warnings
+
+
+def _is_guarded(address: str) -> bool:
+    """Return whether an address is one of TLS, or of this machine."""
+    from distributed.comm import get_address_host
+
+    scheme, _, _ = address.partition("://")
+    if scheme in ("tls", "wss", "inproc"):
+        return True
+    host = get_address_host(address)
+    try:
+        return bool(ipaddress.ip_address(host).is_loopback)
+    except ValueError:
+        return host == "localhost"
 
 
 def _pickled(work: object, module: ModuleType | None) -> bytes:
