@@ -320,6 +320,52 @@ fn the_program_runs_as_an_unprivileged_user_if_asked() {
 }
 
 #[test]
+fn the_program_has_a_clean_environment() {
+    let Some(_alone) = links() else { return };
+    let path = std::env::var("PATH").expect("a path");
+    let invoking = [("SECRET", "x"), ("LANGUAGES", "x"), ("PASSED", "y"), ("TERM", "dumb"), ("LC_ALL", "C")];
+    let mut command = shell(&["--user", "root", "--env", "PASSED", "--env", "STATED=a=b", "--", "env"]);
+    let output = command.env_clear().env("PATH", &path).envs(invoking).output().expect("the shell");
+    let text = text(&output.stdout);
+    let (addresses, mut rest): (Vec<_>, Vec<_>) =
+        text.lines().partition(|line| line.starts_with("DUMBBELL_"));
+    rest.sort_unstable();
+    // Those of the account, whatever they are.
+    let account = ["HOME=", "LOGNAME=root", "SHELL=", "USER=root"];
+    let is_of_account = |line: &&str| account.iter().any(|beginning| line.starts_with(beginning));
+    let (account, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_of_account);
+    assert_eq!((addresses.len(), account.len()), (3, 4), "{text}");
+    let path = format!("PATH={path}");
+    assert_eq!(rest, ["LC_ALL=C", "PASSED=y", &path, "STATED=a=b", "TERM=dumb"]);
+    let unknown =
+        shell(&["--env", "MISSING", "--", "true"]).env_remove("MISSING").output().expect("the shell");
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(self::text(&unknown.stderr).starts_with("error: --env: \"MISSING\" is not accepted"));
+}
+
+#[test]
+fn the_program_has_no_open_descriptors_of_its_caller() {
+    let Some(_alone) = links() else { return };
+    // Its own shell lists what it has inherited.
+    let program = [SHELL, "--user", "65534:65534", "--", "sh", "-c", "ls /proc/$$/fd; true"];
+    let mut caller = Command::new("sh");
+    caller.args(["-c", "exec \"$@\" 7</dev/null 9</dev/null", "sh"]).args(program);
+    let output = caller.env_remove("SUDO_UID").env_remove("SUDO_GID").stdin(Stdio::null()).output();
+    assert_eq!(text(&output.expect("the shell").stdout), "0\n1\n2");
+}
+
+#[test]
+fn the_program_gains_no_rights_if_asked() {
+    let Some(_alone) = links() else { return };
+    let line = |arguments: &[&str]| {
+        text(&run(&[arguments, &["--", "grep", "NoNewPrivs", "/proc/self/status"]].concat()).stdout)
+    };
+    assert_eq!(line(&["--no-new-privileges"]), "NoNewPrivs:\t1");
+    let own = fs::read_to_string("/proc/self/status").expect("a status");
+    assert!(own.contains(&line(&[])), "{own}");
+}
+
+#[test]
 fn rejected_input_and_missing_rights_have_their_exit_codes() {
     let rejected = run(&["--rate", "fast", "--", "true"]);
     assert_eq!(rejected.status.code(), Some(2));

@@ -7,6 +7,7 @@
 //! * `carrier` is the loop that carries packets between them.
 //! * `records` writes logs and packets, and shows what the link does.
 //! * `program` starts the program with the rights of the invoking user, and ends everything that it started.
+//! * `environment` states which variables the program has.
 //! * `internet` lets the program reach beyond the host, if asked for.
 //!
 //! Nothing outlives the process, however it ends: namespaces have no name, devices are not persistent, and all processes
@@ -18,6 +19,8 @@ pub mod options;
 pub mod carrier;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 pub mod ends;
+#[cfg(all(feature = "kernel", target_os = "linux"))]
+pub mod environment;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 pub mod internet;
 #[cfg(all(feature = "kernel", target_os = "linux"))]

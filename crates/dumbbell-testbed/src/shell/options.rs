@@ -6,6 +6,7 @@ use dumbbell_sim::Scenario;
 use dumbbell_units::spec::{Members, SpecError};
 use dumbbell_units::{Value, quantity};
 use serde_json::json;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Names of the nodes, links and the flow of a scenario that is made from options.
@@ -87,6 +88,14 @@ pub struct Options {
     /// User as whom the program runs, a name or UID[:GID]; the invoking user if not given
     #[arg(long, help_heading = "Program")]
     pub user: Option<String>,
+    /// Environment variable of the program, or one of the invoking process to pass on; may be repeated. Without it, the
+    /// program has TERM, LANG, LC_* and PATH of the invoking process, and HOME, USER, LOGNAME and SHELL of its user
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Program")]
+    pub env: Vec<OsString>,
+    /// Keep the program and all that it starts from gaining rights, as by sudo or ping: their set-user-ID bits and file
+    /// capabilities have no effect
+    #[arg(long, help_heading = "Program")]
+    pub no_new_privileges: bool,
     /// Let the program reach beyond this host, by masquerading (needs nftables)
     #[arg(long, help_heading = "Program")]
     pub internet: bool,

@@ -5,15 +5,17 @@
 //! process of such a namespace with its first one, also those that left their session or their parent. Warden and first
 //! process each die with their parent (`PR_SET_PDEATHSIG`), so the end of any of them, even by SIGKILL, is the end of all.
 
+use super::environment::Variable;
 use crate::files::Caller;
 use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
-use nix::sys::prctl::set_pdeathsig;
+use nix::sys::prctl::{set_no_new_privs, set_pdeathsig};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::{ForkResult, Gid, Group, Pid, Uid, User, fork, getgrouplist, getpid, getppid, pipe, read};
+use nix::unistd::{ForkResult, Gid, Group, Pid, Uid, User, fork, getgrouplist, getpid, getppid, pipe2, read};
 use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io;
@@ -62,6 +64,14 @@ impl Identity {
         own.filter(|shell| !shell.is_empty()).unwrap_or_else(|| "/bin/sh".into())
     }
 
+    /// The variables by which programs know their user.
+    pub fn environment(&self) -> Vec<Variable> {
+        let Some((name, home, shell)) = &self.account else { return Vec::new() };
+        let values =
+            [("USER", name.into()), ("LOGNAME", name.into()), ("HOME", home.into()), ("SHELL", shell.into())];
+        values.map(|(variable, value)| (variable.into(), value)).into()
+    }
+
     /// The groups of the user.
     fn groups(&self) -> Vec<Gid> {
         let name = self.account.as_ref().and_then(|(name, ..)| CString::new(name.as_str()).ok());
@@ -71,6 +81,37 @@ impl Identity {
     fn to_argument(&self) -> String {
         format!("{}:{}", self.uid, self.gid)
     }
+}
+
+/// Which rights the program may have besides those of its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rights {
+    /// None: set-user-ID bits and file capabilities have no effect, for it and all that it starts.
+    Fixed,
+    /// Those of the programs that it runs, such as sudo.
+    OfPrograms,
+}
+
+impl Rights {
+    fn to_argument(self) -> &'static str {
+        match self {
+            Rights::Fixed => "fixed",
+            Rights::OfPrograms => "of-programs",
+        }
+    }
+
+    fn of_argument(argument: &OsString) -> Option<Rights> {
+        [Rights::Fixed, Rights::OfPrograms].into_iter().find(|rights| *argument == *rights.to_argument())
+    }
+}
+
+/// Closes all descriptors but standard input, output and error: those that the caller of the shell has left open are none
+/// of the program's. Call it in a process that has opened none itself.
+#[allow(unsafe_code, reason = "close_range has no safe wrapper")]
+fn close_inherited() -> io::Result<()> {
+    // SAFETY: nothing in this process uses the descriptors.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+    Errno::result(result).map(drop).map_err(io::Error::from)
 }
 
 /// A user by name, by number, or by the numbers of user and group.
@@ -99,18 +140,15 @@ fn parse_user(text: &str) -> Option<(Uid, Gid)> {
 #[allow(unsafe_code, reason = "what a child does before it becomes another program")]
 pub fn start(
     namespace: &File,
-    identity: &Identity,
+    (identity, rights): (&Identity, Rights),
     command: &[OsString],
-    environment: &[(&str, String)],
+    environment: Vec<Variable>,
 ) -> io::Result<Child> {
     let namespace: OwnedFd = namespace.try_clone()?.into();
     let parent = getpid();
     let mut warden = Command::new("/proc/self/exe");
-    warden.arg0("dumbbell-shell").arg(WARDEN).arg(identity.to_argument()).args(command);
-    warden.envs(environment.iter().map(|(name, value)| (name, value)));
-    if let Some((name, home, shell)) = &identity.account {
-        warden.env("USER", name).env("LOGNAME", name).env("HOME", home).env("SHELL", shell);
-    }
+    warden.arg0("dumbbell-shell").arg(WARDEN).arg(identity.to_argument()).arg(rights.to_argument());
+    warden.args(command).env_clear().envs(environment);
     let enter = move || {
         set_pdeathsig(Signal::SIGKILL)?;
         // The parent may have died before that.
@@ -135,18 +173,22 @@ pub fn exit_code(status: ExitStatus) -> i32 {
 /// [`WARDEN`].
 #[allow(unsafe_code, reason = "fork has no safe wrapper")]
 pub fn keep_watch(arguments: &[OsString]) -> i32 {
-    let Some((identity, command)) = arguments.split_first() else { return NOT_STARTED };
+    if close_inherited().is_err() {
+        return NOT_STARTED;
+    }
+    let [identity, rights, command @ ..] = arguments else { return NOT_STARTED };
     let Some((uid, gid)) = identity.to_str().and_then(parse_user) else { return NOT_STARTED };
+    let Some(rights) = Rights::of_argument(rights) else { return NOT_STARTED };
     // What the terminal sends to all processes, such as SIGINT, is for the program alone.
     if SigSet::all().thread_block().is_err() {
         return NOT_STARTED;
     }
-    let Ok((alive, held)) = pipe() else { return NOT_STARTED };
+    let Ok((alive, held)) = pipe2(OFlag::O_CLOEXEC) else { return NOT_STARTED };
     // SAFETY: this process has one thread, so that the child may do what the parent may.
     match unsafe { fork() } {
         Ok(ForkResult::Child) => {
             drop(held);
-            std::process::exit(run_first(&alive, (uid, gid), command));
+            std::process::exit(run_first(&alive, (uid, gid), rights, command));
         }
         Ok(ForkResult::Parent { child }) => {
             let code = wait_for(child);
@@ -170,7 +212,7 @@ fn wait_for(child: Pid) -> i32 {
 }
 
 /// The first process: starts the program and waits for it. `alive` ends when the warden does.
-fn run_first(alive: &OwnedFd, (uid, gid): (Uid, Gid), command: &[OsString]) -> i32 {
+fn run_first(alive: &OwnedFd, (uid, gid): (Uid, Gid), rights: Rights, command: &[OsString]) -> i32 {
     if let Err(error) = prepare(alive) {
         complain(&format!("error: cannot set up the namespace of the program: {error}"));
         return NOT_STARTED;
@@ -178,7 +220,7 @@ fn run_first(alive: &OwnedFd, (uid, gid): (Uid, Gid), command: &[OsString]) -> i
     let Some((program, arguments)) = command.split_first() else { return NOT_STARTED };
     let account = User::from_uid(uid).ok().flatten().map(|user| (user.name, user.dir, user.shell));
     let groups = Identity { uid, gid, account }.groups();
-    match spawn(program, arguments, (uid, gid), groups) {
+    match spawn(program, arguments, (uid, gid, groups), rights) {
         Ok(child) => wait_for(Pid::from_raw(child.id() as i32)),
         Err(error) => {
             complain(&format!("error: cannot run {}: {error}", program.display()));
@@ -197,7 +239,7 @@ fn complain(text: &str) {
 fn prepare(alive: &OwnedFd) -> io::Result<()> {
     set_pdeathsig(Signal::SIGKILL)?;
     // The warden may have died before that: then the other end of the pipe is closed.
-    nix::fcntl::fcntl(alive, nix::fcntl::FcntlArg::F_SETFL(nix::fcntl::OFlag::O_NONBLOCK))?;
+    nix::fcntl::fcntl(alive, nix::fcntl::FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
     if read(alive, &mut [0]) != Err(Errno::EAGAIN) {
         return Err(Errno::ESRCH.into());
     }
@@ -213,8 +255,8 @@ fn prepare(alive: &OwnedFd) -> io::Result<()> {
 fn spawn(
     program: &OsString,
     arguments: &[OsString],
-    (uid, gid): (Uid, Gid),
-    groups: Vec<Gid>,
+    (uid, gid, groups): (Uid, Gid, Vec<Gid>),
+    rights: Rights,
 ) -> io::Result<Child> {
     let mut child = Command::new(program);
     child.args(arguments);
@@ -222,6 +264,9 @@ fn spawn(
         nix::unistd::setgroups(&groups)?;
         nix::unistd::setgid(gid)?;
         nix::unistd::setuid(uid)?;
+        if rights == Rights::Fixed {
+            set_no_new_privs()?;
+        }
         // Signals were blocked for the processes before this one only.
         SigSet::empty().thread_set_mask()?;
         Ok(())

@@ -2,9 +2,10 @@
 
 use super::carrier::{self, Stop};
 use super::ends::Ends;
+use super::environment::{self, Variable};
 use super::internet::Internet;
 use super::options::{Options, Plan, Status};
-use super::program::{self, Identity};
+use super::program::{self, Identity, Rights};
 use super::records;
 use crate::emulator::{self, RunClock};
 use crate::files::{self, Caller, Report};
@@ -15,6 +16,7 @@ use dumbbell_units::{Time, Value};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::utsname::uname;
 use serde_json::json;
+use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -57,6 +59,7 @@ pub fn run(options: &Options) -> Result<i32, Failure> {
     let plan = caller.act(|| options.plan()).map_err(|error| unavailable("read as the caller", error))?;
     let plan = plan.map_err(|rejection| Failure::rejected(rejection.0))?;
     let identity = Identity::of(options.user.as_deref(), &caller).map_err(Failure::rejected)?;
+    let passed = environment::passed_on(&options.env, env::vars_os()).map_err(Failure::rejected)?;
     let mut wire = Wire::new(&plan.scenario, (options.seed, 0), vec![EndPoints::default()])
         .map_err(|error| Failure::rejected(error.to_string()))?;
     if !plan.ignored.is_empty() {
@@ -86,7 +89,7 @@ pub fn run(options: &Options) -> Result<i32, Failure> {
             }
             report
         });
-        let code = run_program(options, ends, &identity, &signals, stop);
+        let code = run_program(options, ends, (&identity, passed), &signals, stop);
         stop.when_empty();
         (code, joined(carrying), joined(writing))
     });
@@ -149,20 +152,24 @@ fn raise_end() {
 fn run_program(
     options: &Options,
     ends: &Ends,
-    identity: &Identity,
+    (identity, passed): (&Identity, Vec<Variable>),
     signals: &SigSet,
     stop: &Stop,
 ) -> Result<i32, Failure> {
-    let environment = [
-        ("DUMBBELL_HOST", ends.block.host().to_string()),
-        ("DUMBBELL_LOOPBACK", ends.block.loopback().to_string()),
-        ("DUMBBELL_ADDRESS", ends.block.program().to_string()),
+    let addresses = [
+        ("DUMBBELL_HOST", ends.block.host()),
+        ("DUMBBELL_LOOPBACK", ends.block.loopback()),
+        ("DUMBBELL_ADDRESS", ends.block.program()),
     ];
+    let addresses = addresses.map(|(name, address)| (name.into(), address.to_string().into()));
+    // What the user states replaces what is there.
+    let environment = identity.environment().into_iter().chain(addresses).chain(passed).collect();
     let mut command: Vec<OsString> = options.command.iter().map(OsString::from).collect();
     if command.is_empty() {
         command.push(identity.shell());
     }
-    let started = program::start(&ends.namespace, identity, &command, &environment);
+    let rights = if options.no_new_privileges { Rights::Fixed } else { Rights::OfPrograms };
+    let started = program::start(&ends.namespace, (identity, rights), &command, environment);
     let warden = started.map_err(|error| unavailable("make the namespaces of the program", error))?;
     wait(warden, signals, stop)
 }
