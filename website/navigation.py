@@ -11,6 +11,7 @@ PROJECT = [
     "architecture.md",
     "evidence.md",
     "reliability.md",
+    "security.md",
     "performance.md",
     "cross-validation.md",
     "testbed.md",

@@ -32,6 +32,7 @@ from dumbbell.errors import (
     ScenarioWarning,
 )
 from dumbbell.library import Library
+from dumbbell.permission import allow
 from dumbbell.run import Job, Run, Runs, run, run_many
 from dumbbell.scenario import (
     Bernoulli,
@@ -191,6 +192,7 @@ __all__ = [
     "Wifi",
     "WindowRules",
     "__version__",
+    "allow",
     "catalogue",
     "check",
     "evaluate",

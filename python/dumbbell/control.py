@@ -17,11 +17,15 @@ import sys
 import textwrap
 import types
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any, ClassVar, Self, cast, dataclass_transform
 
+from dumbbell import permission
 from dumbbell._engine import Ack, Congestion, Connection, RecoveryExit, Restart, Segment, Setup, Undo
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.scenario.parts import External, plain
@@ -41,9 +45,8 @@ __all__ = [
     "made",
     "remember",
     "stated",
+    "where",
 ]
-
-PREFIX = "python:"
 
 # Methods that the engine need not call unless a class has its own.
 OPTIONAL = ("on_duplicate_ack", "on_loss", "on_recovery_enter", "on_sent")
@@ -52,6 +55,9 @@ HOOKS = ("on_ack", "on_congestion", "on_recovery_exit", "on_undo", "on_restart",
 
 # The classes of this process by name and digest, also those that cannot be imported.
 known: dict[tuple[str, str], type[Control]] = {}
+
+# The modules of this process that were found in the working folder, which other processes do not look into.
+modules_of_folder: set[str] = set()
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
@@ -193,7 +199,7 @@ class Control(External):
 
 def name_of(cls: type[Control]) -> str:
     """Return the name by which a scenario names a class."""
-    return f"{PREFIX}{cls.__module__}.{cls.__qualname__}"
+    return f"{permission.CLASS}{cls.__module__}.{cls.__qualname__}"
 
 
 def remember(cls: type[Control]) -> None:
@@ -230,7 +236,62 @@ def _source(cls: type) -> str | None:
 
 def _found(name: str, field: str) -> type[Control]:
     """Return the class with this name, which is imported if necessary."""
-    parts = name.removeprefix(PREFIX).split(".")
+    with _findable(name.removeprefix(permission.CLASS).partition(".")[0]):
+        return _imported(name, field)
+
+
+@contextmanager
+def _findable(module: str) -> Iterator[None]:
+    """Let a module of the working folder be imported, and what it imports from there, until the end of the block.
+
+    The folder is no part of the path otherwise: libraries import optional packages, which would be found there.
+    """
+    if module in sys.modules or where(module) is not None:
+        yield
+        return
+    finder = _Folder()
+    sys.meta_path.append(finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Folder(MetaPathFinder):
+    """Finds modules in the working folder."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> ModuleSpec | None:
+        found = PathFinder.find_spec(name, _working_folder(), target) if path is None else None
+        if found is not None:
+            modules_of_folder.add(name)
+        return found
+
+
+def _working_folder() -> list[str]:
+    """Return the working folder, unless it has been removed."""
+    try:
+        return [str(Path.cwd())]
+    except OSError:
+        return []
+
+
+def where(module: str, folders: Sequence[str] | None = None) -> ModuleSpec | None:
+    """Return where a module is, of which nothing is run; ``None`` if it is not in these folders, or not on the path."""
+    found: ModuleSpec | None = None
+    parts = module.split(".")
+    for end in range(1, len(parts) + 1):
+        found = PathFinder.find_spec(".".join(parts[:end]), folders)
+        if found is None:
+            return None
+        folders = found.submodule_search_locations
+    return found
+
+
+def _imported(name: str, field: str) -> type[Control]:
+    """Return the class with this name from its module."""
+    parts = name.removeprefix(permission.CLASS).split(".")
     deepest: types.ModuleType | None = None
     for length in range(len(parts) - 1, 0, -1):
         path = ".".join(parts[:length])
@@ -260,9 +321,7 @@ def _not_found(name: str, parts: Sequence[str], module: types.ModuleType | None,
         problem = f"cannot be imported: the module {module.__name__} has no class {missing}"
         accepted, names = _offered(module)
         return refusal(field, name, accepted, names=names, near=missing, problem=problem)
-    accepted = (
-        f'the name of a subclass of dumbbell.Control that can be imported, such as "{PREFIX}module.Class"'
-    )
+    accepted = f'the name of a subclass of dumbbell.Control that can be imported, such as "{permission.CLASS}module.Class"'
     if len(parts) < 2:
         return refusal(field, name, accepted, problem="names no class of a module")
     searched = ", ".join([*_own_folders(), "the installed packages"])
@@ -286,13 +345,12 @@ def _own_folders() -> list[str]:
     """Return the folders in which modules are looked up, without those of installed packages."""
     from dumbbell.campaign.sources import LIBRARIES
 
-    here = Path.cwd()
-    folders = dict.fromkeys(Path(entry).resolve() for entry in sys.path if Path(entry).is_dir())
-    # The command line looks there last; a user expects it first.
-    own = sorted(folders, key=lambda folder: folder != here)
+    # It is looked into last; a user expects it first.
+    here = [Path(folder) for folder in _working_folder()]
+    path = (Path(entry).resolve() for entry in sys.path if Path(entry).is_dir())
     return [
-        f"the working directory {folder}" if folder == here else str(folder)
-        for folder in own
+        f"the working directory {folder}" if folder in here else str(folder)
+        for folder in dict.fromkeys([*here, *path])
         if not any(folder.is_relative_to(one) for one in LIBRARIES)
     ]
 
@@ -343,9 +401,16 @@ def stated(external: Mapping[str, Any], field: str) -> dict[str, Any]:
     Raises
     ------
     ScenarioError
-        The class cannot be imported, is no `Control`, or lacks a parameter.
+        The class is not allowed, cannot be imported, is no `Control`, or lacks a parameter.
     """
-    return {**made(external["name"], external.get("parameters", {}), field).stated(), **external}
+    name = external["name"]
+    if permission.left_out(name):
+        module, *rest = name.removeprefix(permission.CLASS).split(".")
+        if not (rest and module and (where(module) or where(module, _working_folder()))):
+            raise _not_found(name, [module, *rest], None, f"{field}.name")
+        return {**external, "digest": "not loaded"}
+    permission.require(name, f"{field}.name")
+    return {**made(name, external.get("parameters", {}), field).stated(), **external}
 
 
 def made(name: str, parameters: Mapping[str, Any], field: str) -> Control:
@@ -377,18 +442,29 @@ class Factory:
     reacts_to_marks: bool
 
 
-def class_of(name: str, digest: str) -> type[Control]:
+def class_of(name: str, digest: str, field: str = "tcp.external") -> type[Control]:
     """Return the class with this name and digest of its source.
+
+    Parameters
+    ----------
+    name, digest
+        As a scenario states them.
+    field
+        The path of the statement, for errors.
 
     Raises
     ------
     ScenarioError
-        The class cannot be imported, or has another digest.
+        The class is not allowed, cannot be imported, or has another digest.
     """
-    cls = known.get((name, digest)) or _found(name, "tcp.external.name")
+    cls = known.get((name, digest))
+    if cls is not None:
+        return cls
+    permission.require(name, f"{field}.name")
+    cls = _found(name, f"{field}.name")
     if cls.source_digest != digest:
         accepted = f"{cls.source_digest}, the digest of {name} as it is now"
-        raise refusal("tcp.external.digest", digest, accepted, problem="is that of another version")
+        raise refusal(f"{field}.digest", digest, accepted, problem="is that of another version")
     return cls
 
 

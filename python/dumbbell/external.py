@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, cast
 
-from dumbbell import control, library
+from dumbbell import control, library, permission
 from dumbbell.scenario.parts import External
 
 __all__ = [
-    "PREFIXES",
     "canonical",
     "changed",
     "has_classes",
@@ -29,9 +28,6 @@ __all__ = [
     "unpack",
     "with_controls",
 ]
-
-PREFIXES = (control.PREFIX, library.PREFIX)
-"""Prefixes of the names of controls from outside the registry."""
 
 
 def made(name: str, parameters: Mapping[str, Any], field: str) -> External:
@@ -51,9 +47,9 @@ def made(name: str, parameters: Mapping[str, Any], field: str) -> External:
     ScenarioError
         The class cannot be imported, the library cannot be loaded, or a parameter is not accepted.
     """
-    if name.startswith(control.PREFIX):
+    if name.startswith(permission.CLASS):
         return control.made(name, parameters, field)
-    return library.Library(name.removeprefix(library.PREFIX), **parameters)
+    return library.Library(name.removeprefix(permission.LIBRARY), **parameters)
 
 
 def title(external: External) -> str:
@@ -91,25 +87,49 @@ def with_controls(data: Mapping[str, Any], folder: Path | None = None) -> dict[s
     def completed(external: Any, field: str) -> Any:
         if isinstance(external, External):
             return external.stated()
-        if isinstance(external, str) and external.startswith(PREFIXES):
+        if isinstance(external, str) and external.startswith(permission.PREFIXES):
             external = {"name": external}
-        if not isinstance(external, Mapping) or "digest" in external:
+        if not isinstance(external, Mapping):
             return external
         name, parameters = external.get("name"), external.get("parameters", {})
         if not isinstance(name, str) or not isinstance(parameters, Mapping):
             return external
-        if name.startswith(control.PREFIX):
-            return control.stated(external, field)
-        return library.stated(external, folder) if name.startswith(library.PREFIX) else external
+        if "digest" in external:
+            if name.startswith(permission.PREFIXES):
+                permission.left_out(name)
+            return external
+        if name.startswith(permission.CLASS):
+            made = control.stated(external, field)
+        elif name.startswith(permission.LIBRARY):
+            made = library.stated(external, field, folder)
+        else:
+            return external
+        # Without its code, a control has whatever is probed.
+        return made if "probes" in made else {**made, "probes": _probed(data)}
 
     return _mapped(data, completed)
+
+
+def _probed(data: Mapping[str, Any]) -> list[str]:
+    """Return the names of quantities of controls that the probes of a scenario state; what is wrong is left to the engine."""
+    probes = data.get("probes")
+    lists = [probe.get("quantities") for probe in _list(probes) if isinstance(probe, Mapping)]
+    texts = [name for names in lists for name in _list(names) if isinstance(name, str)]
+    own = (re.fullmatch(r"own\.(\w{1,40})", name, re.ASCII) for name in texts)
+    return list(dict.fromkeys(found[1] for found in own if found))
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
 
 
 def canonical(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the data of a scenario with complete controls, and libraries without the folders of their files."""
 
     def identified(external: Any, _field: str) -> Any:
-        is_library = isinstance(external, Mapping) and str(external.get("name")).startswith(library.PREFIX)
+        is_library = isinstance(external, Mapping) and str(external.get("name")).startswith(
+            permission.LIBRARY
+        )
         return library.identified(external) if is_library else external
 
     return _mapped(with_controls(data), identified)
@@ -123,7 +143,7 @@ def _mapped(data: Mapping[str, Any], change: Any) -> dict[str, Any]:
 
     def changed(flow: Any) -> Any:
         tcp = flow.get("tcp") if isinstance(flow, Mapping) else None
-        if isinstance(tcp, str) and tcp.startswith(PREFIXES):
+        if isinstance(tcp, str) and tcp.startswith(permission.PREFIXES):
             tcp = {"external": tcp}
         if not isinstance(tcp, Mapping) or "external" not in tcp:
             return flow
@@ -133,8 +153,8 @@ def _mapped(data: Mapping[str, Any], change: Any) -> dict[str, Any]:
     return {**data, "flows": [changed(flow) for flow in flows]}
 
 
-def _stated_in(scenarios: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the statement of each control of `dumbbell.Scenario` objects, once."""
+def _stated_in(scenarios: Iterable[Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the field and the statement of each control of `dumbbell.Scenario` objects, once."""
     yielded = set()
     for scenario in scenarios:
         if '"external"' not in scenario.canonical_json:
@@ -144,39 +164,42 @@ def _stated_in(scenarios: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
             external = tcp.get("external") if isinstance(tcp, Mapping) else None
             if isinstance(external, Mapping) and (external["name"], external["digest"]) not in yielded:
                 yielded.add((external["name"], external["digest"]))
-                yield external
+                yield f"flows.{flow['name']}.tcp.external", external
 
 
-def _libraries(scenarios: Iterable[Any]) -> list[Mapping[str, Any]]:
-    return [one for one in _stated_in(scenarios) if one["name"].startswith(library.PREFIX)]
+def prepare(scenarios: Iterable[Any]) -> tuple[list[type[control.Control]], list[tuple[str, bytes]]]:
+    """Load the controls of scenarios, which may come from another process or a file.
 
-
-def _classes(scenarios: Iterable[Any]) -> list[type[control.Control]]:
-    stated = [one for one in _stated_in(scenarios) if one["name"].startswith(control.PREFIX)]
-    return [control.class_of(one["name"], one["digest"]) for one in stated]
-
-
-def prepare(scenarios: Iterable[Any]) -> None:
-    """Load the libraries of scenarios, which may come from another process.
+    Returns
+    -------
+    tuple of two lists
+        The classes; and the libraries, each as the name of its file and its content.
 
     Raises
     ------
     ScenarioError
-        A library is not here any more, or has changed.
+        The code of a control is not here any more, has changed, or is not allowed.
     """
-    for external in _libraries(scenarios):
-        library.data_of(external)
+    classes: list[type[control.Control]] = []
+    libraries: list[tuple[str, bytes]] = []
+    for field, one in _stated_in(scenarios):
+        if one["name"].startswith(permission.CLASS):
+            classes.append(control.class_of(one["name"], one["digest"], field))
+        elif one["name"].startswith(permission.LIBRARY):
+            libraries.append((Path(one["name"]).name, library.data_of(one, field)))
+    return classes, libraries
 
 
 def has_classes(scenarios: Iterable[Any]) -> bool:
     """Return whether a scenario states a control in Python."""
-    return any(one["name"].startswith(control.PREFIX) for one in _stated_in(scenarios))
+    return any(one["name"].startswith(permission.CLASS) for _, one in _stated_in(scenarios))
 
 
 def pack(scenarios: Sequence[Any], *, everywhere: bool = False) -> bytes | None:
     """Return the code of the controls that scenarios state, for another process.
 
-    The result is ``None`` if another process cannot have them: classes of a script or a notebook need cloudpickle.
+    The result is ``None`` if another process cannot have them: classes of a script, a notebook or the working folder need
+    cloudpickle.
 
     Parameters
     ----------
@@ -185,16 +208,16 @@ def pack(scenarios: Sequence[Any], *, everywhere: bool = False) -> bytes | None:
     everywhere
         Whether the process may be on another machine, which has only modules that are installed.
     """
-    classes = _classes(scenarios)
-    libraries = [(library.data_of(one), Path(one["name"]).name) for one in _libraries(scenarios)]
+    classes, libraries = prepare(scenarios)
     try:
         import cloudpickle
     except ImportError:
-        if any(cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ for cls in classes):
+        if any("<locals>" in cls.__qualname__ or not _can_be_imported(cls.__module__) for cls in classes):
             return None
         return pickle.dumps((classes, libraries))
     is_there = _is_installed if everywhere else _can_be_imported
-    modules = {sys.modules[cls.__module__] for cls in classes if not is_there(cls.__module__)}
+    names = {cls.__module__ for cls in classes} | control.modules_of_folder
+    modules = {sys.modules[name] for name in names if name in sys.modules and not is_there(name)}
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -210,20 +233,13 @@ def unpack(data: bytes) -> None:
     classes, libraries = pickle.loads(data)
     for cls in classes:
         control.remember(cls)
-    for content, name in libraries:
+    for name, content in libraries:
         library.remember(content, name)
 
 
 def _can_be_imported(name: str) -> bool:
     """Return whether another process with the same path finds a module. Tests and notebooks load theirs in other ways."""
-    path: Sequence[str] | None = None
-    parts = name.split(".")
-    for end in range(1, len(parts) + 1):
-        found = PathFinder.find_spec(".".join(parts[:end]), path)
-        if found is None:
-            return False
-        path = found.submodule_search_locations
-    return True
+    return control.where(name) is not None
 
 
 def _is_installed(name: str) -> bool:

@@ -6,21 +6,19 @@ parameters. The bytes stay with the process, and travel with jobs to other proce
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dumbbell import _engine
+from dumbbell import _engine, permission
 from dumbbell.arguments import file_path
 from dumbbell.errors import refusal
 from dumbbell.files import read_input
 from dumbbell.scenario.parts import External, plain
 
-__all__ = ["PREFIX", "Library", "data_of", "identified", "include", "remember", "stated"]
-
-PREFIX = "library:"
-"""Prefix of the names of libraries in scenarios."""
+__all__ = ["Library", "data_of", "identified", "include", "remember", "stated"]
 
 # The bytes of the libraries of this process, by digest.
 known: dict[str, bytes] = {}
@@ -57,14 +55,15 @@ class Library(External):
 
     def __init__(self, path: str | Path, /, **parameters: Any) -> None:
         self.path = file_path("library", path).absolute()
-        try:
-            data = read_input(self.path)
-        except OSError as error:
-            accepted = "a shared library or a WebAssembly module"
-            raise refusal(
-                "library", str(path), accepted, problem=f"cannot be read ({error.strerror})"
-            ) from None
-        self._take(data, parameters)
+        self._take(_content(path), parameters)
+
+    @classmethod
+    def _of(cls, path: str | Path, data: bytes, parameters: Mapping[str, Any]) -> Library:
+        """Return the library with this content, which was read before."""
+        made = cls.__new__(cls)
+        made.path = Path(path).absolute()
+        made._take(data, parameters)
+        return made
 
     def _take(self, data: bytes, parameters: Mapping[str, Any]) -> None:
         given = json.dumps(plain(dict(parameters), "library.parameters"))
@@ -95,7 +94,7 @@ class Library(External):
     def stated(self) -> dict[str, Any]:
         """Return what a scenario states: name, digest of the file, parameters and probes."""
         return {
-            "name": f"{PREFIX}{self.path}",
+            "name": f"{permission.LIBRARY}{self.path}",
             "digest": self.digest,
             "parameters": self.parameters,
             "probes": list(self.probes),
@@ -107,24 +106,40 @@ def include() -> Path:
     return Path(__file__).parent / "include"
 
 
-def stated(external: Mapping[str, Any], folder: Path | None) -> dict[str, Any]:
+def stated(external: Mapping[str, Any], field: str, folder: Path | None) -> dict[str, Any]:
     """Return the complete statement of a library that a scenario names by its path.
 
     Parameters
     ----------
     external
         Its ``name``, and ``parameters`` and ``probes`` if it has any.
+    field
+        The path of the statement, for errors.
     folder
         The folder from which a relative path counts; the working directory by default.
+
+    Raises
+    ------
+    ScenarioError
+        The library cannot be read, is not allowed, cannot be loaded, or lacks a parameter.
     """
-    path = Path(external["name"].removeprefix(PREFIX))
-    made = Library(path if folder is None else folder / path, **external.get("parameters", {})).stated()
+    path = Path(external["name"].removeprefix(permission.LIBRARY))
+    path = path if folder is None else folder / path
+    data = _content(path)
+    if not _is_module(data):
+        if permission.left_out(f"{permission.LIBRARY}{path}"):
+            return {**external, "name": f"{permission.LIBRARY}{path.absolute()}", "digest": _digest(data)}
+        permission.require(f"{permission.LIBRARY}{path}", f"{field}.name")
+    made = Library._of(path, data, external.get("parameters", {})).stated()
     return {**made, **external, "name": made["name"], "parameters": made["parameters"]}
 
 
 def identified(external: Mapping[str, Any]) -> dict[str, Any]:
     """Return the statement of a library without the folder of its file, which is no part of its identity."""
-    return {**external, "name": f"{PREFIX}{Path(external['name'].removeprefix(PREFIX)).name}"}
+    return {
+        **external,
+        "name": f"{permission.LIBRARY}{Path(external['name'].removeprefix(permission.LIBRARY)).name}",
+    }
 
 
 def remember(data: bytes, name: str) -> None:
@@ -140,19 +155,47 @@ def remember(data: bytes, name: str) -> None:
     known[json.loads(_engine.load_library(data, name, "{}"))["digest"]] = data
 
 
-def data_of(external: Mapping[str, Any]) -> bytes:
+def data_of(external: Mapping[str, Any], field: str) -> bytes:
     """Return the bytes of a library that a scenario states, which are read if this process does not have them.
+
+    Parameters
+    ----------
+    external
+        The complete statement.
+    field
+        Its path, for errors.
 
     Raises
     ------
     ScenarioError
-        The file cannot be read, or has another digest.
+        The file cannot be read, has another digest, is not allowed, or cannot be loaded.
     """
     digest = external["digest"]
     if digest not in known:
-        path = external["name"].removeprefix(PREFIX)
-        found = Library(path).digest
-        if found != digest:
-            accepted = f"{found}, the digest of {path} as it is now"
-            raise refusal("tcp.external.digest", digest, accepted, problem="is that of another version")
+        path = external["name"].removeprefix(permission.LIBRARY)
+        data = _content(path)
+        if _digest(data) != digest:
+            accepted = f"{_digest(data)}, the digest of {path} as it is now"
+            raise refusal(f"{field}.digest", digest, accepted, problem="is that of another version")
+        if not _is_module(data):
+            permission.require(external["name"], f"{field}.name")
+        Library._of(path, data, {})
     return known[digest]
+
+
+def _content(path: str | Path) -> bytes:
+    try:
+        return read_input(Path(path))
+    except OSError as error:
+        accepted = "a shared library or a WebAssembly module"
+        raise refusal("library", str(path), accepted, problem=f"cannot be read ({error.strerror})") from None
+
+
+def _digest(data: bytes) -> str:
+    """Return the digest of a library as the engine computes it, without loading it."""
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _is_module(data: bytes) -> bool:
+    """Return whether a library is a WebAssembly module, which runs in a sandbox."""
+    return data.startswith(b"\0asm")

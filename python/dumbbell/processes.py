@@ -198,7 +198,8 @@ def _workers(count: int, controls: bytes) -> Iterator[list[subprocess.Popen[byte
     running: list[subprocess.Popen[bytes]] = []
     try:
         for _ in range(count):
-            command = [sys.executable, "-c", "from dumbbell import processes; processes.work()"]
+            # -P: the working folder is not on its path.
+            command = [sys.executable, "-P", "-c", "from dumbbell import processes; processes.work()"]
             worker = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
             )

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import _engine, control
+from dumbbell import _engine, control, external
 from dumbbell.arguments import file_path
 from dumbbell.errors import ControlError, EngineError, refusal
 from dumbbell.files import replacing
@@ -290,6 +290,7 @@ def explain(run: Run, flow: str, at: str | None, window: str | None) -> Explanat
 
     place = _found(run, flow)
     first, last, at_ns = _window(run, at, window)
+    external.prepare([run.scenario])
     repeated = _engine.run(
         run.scenario.canonical_json, run.seed, run.run, control.factory, journal=(place, first, last)
     )

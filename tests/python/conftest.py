@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dumbbell import Scenario
+from dumbbell import Scenario, permission
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,6 +51,12 @@ def interrupts() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test rely on a permission of another one."""
+    monkeypatch.setattr(permission, "_allowed", set())
 
 
 @pytest.fixture

@@ -168,6 +168,7 @@ def defined(folder, name, increase):
 def test_a_file_names_a_class_that_can_be_imported(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     defined(tmp_path, "own_control", "100.0")
+    dumbbell.allow("python:own_control.Mine")
     named = scenario("python:own_control.Mine", quantities=())
     file = tmp_path / "scenario.toml"
     file.write_text(named.to_toml())
@@ -185,6 +186,7 @@ def test_a_file_names_a_class_that_can_be_imported(tmp_path, monkeypatch):
 def test_a_changed_class_has_another_hash_and_an_old_scenario_is_refused(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     defined(tmp_path, "changing", "100.0")
+    dumbbell.allow("python:changing.Mine")
     before = scenario("python:changing.Mine")
     defined(tmp_path, "changing", "200.0")
     del sys.modules["changing"]
@@ -232,6 +234,8 @@ def test_a_changed_class_has_another_hash_and_an_old_scenario_is_refused(tmp_pat
     ],
 )
 def test_what_cannot_run_is_refused(tcp, text):
+    names = ["nowhere.Mine", "json.JSONDecoder", f"{__name__}.Amid", f"{__name__}.Aimd", "Mine"]
+    dumbbell.allow(*(f"python:{name}" for name in names))
     with pytest.raises(ScenarioError, match=text):
         dumbbell.run(scenario(tcp, quantities=()))
 
@@ -240,6 +244,7 @@ def test_the_folders_without_a_module_are_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(ROOT / "docs"), *sys.path, ""])
     folders = rf"the working directory {re.escape(str(tmp_path))}, {re.escape(str(ROOT / 'docs'))}, "
+    dumbbell.allow("python:nowhere.Mine")
     with pytest.raises(
         ScenarioError, match=f"no module nowhere in {folders}.*the installed packages; expected"
     ):

@@ -83,17 +83,6 @@ impl Library {
         Ok(Arc::clone(loaded.entry(digest).or_insert(Arc::new(library))))
     }
 
-    /// Reads a file and loads it, see [`load`](Self::load).
-    fn open(path: &str, field: &str) -> Result<Arc<Library>, SpecError> {
-        let bytes = std::fs::read(path).map_err(|error| SpecError {
-            field: field.to_owned(),
-            value: format!("\"{path}\""),
-            accepted: format!("a file that can be read ({error})"),
-            suggestion: None,
-        })?;
-        Library::load(&bytes, path, field)
-    }
-
     /// The library with this digest, if it is loaded.
     pub fn loaded(digest: &str) -> Option<Arc<Library>> {
         LOADED.lock().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
@@ -127,7 +116,8 @@ fn digest_of(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Binds flows to the libraries that they name: by the digest, if a library with it is loaded, or else by the path.
+/// Binds flows to the libraries that they name, by the digest. It loads none: a name in a scenario is no permission to run
+/// its code.
 pub struct LibraryHost {
     /// Receives what a library does wrong during a run.
     pub on_fault: OnFault,
@@ -140,19 +130,12 @@ impl ExternalHost for LibraryHost {
 
     fn factory(&self, flow: &str, spec: &ExternalSpec) -> Result<Arc<dyn ExternalFactory>, SpecError> {
         let field = format!("flows.{flow}.tcp.external");
-        let path = spec.name.split_once(':').map_or(spec.name.as_str(), |(_, path)| path);
-        let library = match Library::loaded(&spec.digest) {
-            Some(library) => library,
-            None => Library::open(path, &format!("{field}.name"))?,
-        };
-        if library.digest != spec.digest {
-            return Err(SpecError {
-                field: format!("{field}.digest"),
-                value: format!("\"{}\"", spec.digest),
-                accepted: format!("{}, the digest of {path} as it is now", library.digest),
-                suggestion: None,
-            });
-        }
+        let library = Library::loaded(&spec.digest).ok_or_else(|| SpecError {
+            field: format!("{field}.digest"),
+            value: format!("\"{}\"", spec.digest),
+            accepted: "the digest of a library that this process has loaded".into(),
+            suggestion: None,
+        })?;
         let description = &library.description;
         let parameters = description.values(spec.parameters.0.iter(), &field)?;
         let index_of = |name: &String| description.probes.iter().position(|probe| probe == name);

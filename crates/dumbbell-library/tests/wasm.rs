@@ -6,6 +6,7 @@ use dumbbell_library::{Library, LibraryHost};
 use dumbbell_sim::{Outcome, Scenario, Stated, run};
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Node, SpecError};
+use sha2::{Digest, Sha256};
 use std::sync::{Arc, Mutex};
 
 const AIMD: &str = include_str!("aimd.wat");
@@ -172,17 +173,24 @@ fn a_parameter_that_is_not_accepted_is_refused() {
 }
 
 #[test]
-fn a_library_that_cannot_be_found_or_has_changed_is_refused() {
+fn a_scenario_loads_no_library() {
     let (host, _) = host();
-    let named = |name: &str, digest: &str| {
-        let tcp = format!(r#"{{"external": {{"name": "library:{name}", "digest": "{digest}"}}}}"#);
-        stated(&tcp).bind(&[&host]).expect_err("a refusal").to_string()
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let mut bytes = wat::parse_str(AIMD).unwrap_or_else(|error| panic!("{error}"));
+    // A custom section: no other test has loaded these bytes.
+    bytes.extend([0, 2, 1, b'x']);
+    std::fs::write(&file, &bytes).expect("a file");
+    let digest = format!("{:x}", Sha256::digest(&bytes))[..16].to_owned();
+    let name = file.path().display();
+    let bind = || {
+        stated(&format!(r#"{{"external": {{"name": "library:{name}", "digest": "{digest}"}}}}"#))
+            .bind(&[&host])
     };
-    let text = named("nowhere.so", "0123456789abcdef");
-    assert!(
-        text.starts_with("flows.f.tcp.external.name: \"nowhere.so\" is not accepted; expected a file"),
-        "{text}"
+    let text = format!(
+        "flows.f.tcp.external.digest: \"{digest}\" is not accepted; expected the digest of a library that this \
+         process has loaded"
     );
-    let text = named("tests/aimd.wat", "0123456789abcdef");
-    assert!(text.contains("that cannot be loaded"), "{text}");
+    assert_eq!(bind().expect_err("a refusal").to_string(), text);
+    Library::load(&bytes, "aimd.wasm", "library").expect("a module");
+    assert!(bind().is_ok());
 }

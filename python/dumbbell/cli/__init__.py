@@ -9,6 +9,7 @@ fails or is worse than the baselines, and ``testbed`` if a run failed. User inpu
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -49,6 +50,14 @@ Scheduler = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="NAME",
+        help="Code that FILE may load, which then has your rights: python:module.Class or library:PATH; may be repeated.",
+    ),
+]
 
 
 def _print_version(wanted: bool) -> None:
@@ -91,11 +100,17 @@ def validate_command(
             metavar="FILE...", help="Scenario files, TOML or JSON; - for standard input.", show_default=False
         ),
     ],
+    allow: Allow = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list with a table per file.")] = False,
 ) -> None:
-    """Check scenario files without running them, and list settings without effect."""
+    """Check scenario files without running them, and list settings without effect.
+
+    Code that a file names is not loaded unless it is allowed; its parameters and probes are then not checked.
+    """
+    from dumbbell import permission
     from dumbbell.cli import start
 
+    permission.allow(*allow or ())
     start.validate(files, json_output=json)
 
 
@@ -155,6 +170,7 @@ def run_command(
         Path | None,
         typer.Option("--qlog", metavar="FILE", help="Write the events of all TCP senders as qlog."),
     ] = None,
+    allow: Allow = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Run again whenever FILE changes, until Ctrl-C.")
     ] = False,
@@ -163,8 +179,10 @@ def run_command(
 
     The columns of the tables are described by `dumbbell list columns`.
     """
+    from dumbbell import permission
     from dumbbell.cli import simulate
 
+    permission.allow(*allow or ())
     capture: simulate.Capture = {"pcap": pcap, "node": node, "snaplen": snaplen, "qlog": qlog}
     simulate.simulate(
         file,
@@ -205,10 +223,13 @@ def why_command(
             help="Write a page with the window's curve, on which a click shows what happened around that time.",
         ),
     ] = None,
+    allow: Allow = None,
 ) -> None:
     """Show what the sender of a flow learned and did around a time: acknowledgements, decisions, retransmissions."""
+    from dumbbell import permission
     from dumbbell.cli import why
 
+    permission.allow(*allow or ())
     why.explain(file, flow=flow, at=at, window=window, seed=seed, run=run, json_output=json, html=html)
 
 
@@ -234,6 +255,7 @@ def campaign_command(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Delete stored runs and run everything again.")
     ] = False,
+    allow: Allow = None,
     json: Json = False,
 ) -> None:
     """Run a base scenario with every combination of the given values.
@@ -244,8 +266,10 @@ def campaign_command(
     and after a change of FILE it runs what is missing. At the end, the folder contains runs.parquet, flows.parquet
     and links.parquet.
     """
+    from dumbbell import permission
     from dumbbell.cli import campaign
 
+    permission.allow(*allow or ())
     campaign.campaign(
         file,
         scheduler=scheduler,
@@ -821,9 +845,9 @@ def shell_command(context: typer.Context) -> None:
 
 def main() -> None:
     """Run the command line; the entry point of the ``dumbbell`` script."""
+    if not sys.flags.safe_path and sys.path[:1] in ([""], [os.getcwd()]):  # noqa: PTH109 - the form of sys.path
+        # `python -m dumbbell` begins with the working folder, where libraries would find packages that they try to import.
+        del sys.path[0]
     open_outputs()
-    if "" not in sys.path:
-        # A scenario may name a class of the working directory, whether or not Python itself was started there.
-        sys.path.append("")
     # The name by which completions are asked for, also with `python -m dumbbell`.
     app(prog_name="dumbbell")

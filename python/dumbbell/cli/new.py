@@ -189,7 +189,10 @@ def algorithm(name: str, *, rust: bool, output: Path) -> None:
         say(f"Change to its folder first: cd {shlex.quote(str(output))}")
     say(f"Test it with: {python} -m pytest test_{name}.py")
     say(f"Evaluate it with: {python} -m dumbbell evaluate python:{name}.{type_name} --quick")
-    say(f'Use it with: tcp={type_name}(), or in a file tcp = "python:{name}.{type_name}"')
+    say(
+        f'Use it with: tcp={type_name}(), or in a file tcp = "python:{name}.{type_name}", '
+        f"which runs with --allow python:{name}.{type_name}"
+    )
 
 
 def _write_rust(name: str, type_name: str) -> None:

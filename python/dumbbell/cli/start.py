@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -11,7 +12,7 @@ from typing import Any
 
 import typer
 
-from dumbbell import engine
+from dumbbell import engine, permission
 from dumbbell.cli.refusals import UNFINISHED, note, say, say_json
 from dumbbell.cli.simulate import is_standard_input, read_scenario
 from dumbbell.errors import ScenarioError, refusal
@@ -56,6 +57,11 @@ def validate(given: Sequence[Path], *, json_output: bool) -> None:
             note(f"error: {one.error}")
             continue
         say(f"{one.file}: valid, {len(one.scenario.flows)} flows, {len(one.scenario.links)} links")
+        for name in one.not_loaded:
+            note(
+                f"note: {one.file}: the code of {name} was not loaded, so its parameters and probes are not checked; "
+                f"add --allow {shlex.quote(name)} if you trust it"
+            )
         for text in one.scenario.warnings:
             note(f"warning: {one.file}: {text}")
     if any(one.scenario is None for one in found):
@@ -64,11 +70,12 @@ def validate(given: Sequence[Path], *, json_output: bool) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Judged:
-    """A file, and the scenario in it or what is wrong with it."""
+    """A file, and the scenario in it or what is wrong with it; and the code that it names and that was not loaded."""
 
     file: str
     scenario: Scenario | None = None
     error: str | None = None
+    not_loaded: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         found = self.scenario
@@ -76,15 +83,18 @@ class _Judged:
             "file": self.file,
             "valid": found is not None,
             "error": self.error,
-            "hash": None if found is None else found.hash,
+            # That of a control includes its code.
+            "hash": None if found is None or self.not_loaded else found.hash,
             "warnings": [] if found is None else [*found.warnings],
+            "not_loaded": [*self.not_loaded],
         }
 
 
 def _judged(file: Path) -> _Judged:
     name = "standard input" if is_standard_input(file) else str(file)
     try:
-        return _Judged(file=name, scenario=read_scenario(file))
+        with permission.without_loading() as not_loaded:
+            return _Judged(file=name, scenario=read_scenario(file), not_loaded=not_loaded)
     except ScenarioError as error:
         return _Judged(file=name, error=" ".join(str(error).split()))
     except OSError as error:

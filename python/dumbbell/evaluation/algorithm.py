@@ -11,7 +11,8 @@ from typing import Any
 from dumbbell.control import Control
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, refusal
-from dumbbell.external import PREFIXES, changed, made, title
+from dumbbell.external import changed, made, title
+from dumbbell.permission import PREFIXES
 from dumbbell.scenario import Flow, Link, Scenario, Tcp
 from dumbbell.scenario.parts import External
 

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.utils import seeding
 from numpy.typing import ArrayLike, NDArray
 
-from dumbbell import _engine, control
+from dumbbell import _engine, control, external
 from dumbbell.arguments import MOST_RUNS, function, thread_count, whole_number
 from dumbbell.errors import ScenarioWarning, refusal
 from dumbbell.gym.intervals import Intervals, PowerReward, Reward
@@ -154,7 +154,9 @@ class Episodes:
         if capacity is None:
             links = scenario.resolved()["links"]
             capacity = min(bits_per_second(link["rate"], "links.rate") for link in links) / 8
-        return Scenario.from_dict(data).canonical_json, capacity
+        steered = Scenario.from_dict(data)
+        external.prepare([steered])
+        return steered.canonical_json, capacity
 
 
 def actions_of(action: ArrayLike, count: int) -> NDArray[np.float64]:

@@ -115,6 +115,18 @@ class Choice:
         """Whether it has one value only."""
         return len(self.choices) == 1
 
+    def near(self, value: Any) -> str:
+        """Return a value, which may come from a journal.
+
+        Raises
+        ------
+        ScenarioError
+            It is none of this dimension: a name there is no reason to load code.
+        """
+        if value not in self.choices:
+            raise refusal(self.name, value, ", ".join(self.choices), problem="is not a value of this search")
+        return str(value)
+
     def bounded(self, bounds: Any) -> Choice:
         """Return the dimension with other values: one, or a list of some.
 

@@ -245,8 +245,7 @@ class Search:
         point = self.plain
         for dimension in self.dimensions:
             if dimension.name in varied:
-                value = varied[dimension.name]
-                point[dimension.name] = dimension.near(value) if isinstance(dimension, Range) else str(value)
+                point[dimension.name] = dimension.near(varied[dimension.name])
         return point
 
     def reduced(self, worst: Values) -> dict[str, float | str]:
