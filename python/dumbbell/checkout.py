@@ -17,7 +17,7 @@ from typing import Any
 import dumbbell
 from dumbbell.errors import ScenarioError, refusal
 
-__all__ = ["checked_members", "folder_of", "forget", "member_of", "where"]
+__all__ = ["checked_members", "folder_of", "forget", "member_of", "some", "where"]
 
 
 def folder_of(name: str, path: str | Path | None = None) -> Path:
@@ -50,6 +50,19 @@ def folder_of(name: str, path: str | Path | None = None) -> Path:
             problem="is not a folder",
         )
     return place
+
+
+def some(names: Sequence[str], what: str, place: Path, accepted: str) -> list[str]:
+    """Return the names that were found in a folder, in order.
+
+    Raises
+    ------
+    ScenarioError
+        There are none.
+    """
+    if not names:
+        raise refusal(what, str(place), accepted, problem=f"has no {what}")
+    return sorted(names)
 
 
 def member_of(

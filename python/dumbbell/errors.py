@@ -83,6 +83,9 @@ class RunsInterrupted(KeyboardInterrupt):
         super().__init__(f"interrupted after {runs.completed} of {len(runs.jobs)} runs")
         self.runs = runs
 
+    def __reduce__(self) -> tuple[type[RunsInterrupted], tuple[Runs]]:
+        return type(self), (self.runs,)
+
 
 def refusal(
     field: str,

@@ -7,6 +7,7 @@ state to other processes.
 from __future__ import annotations
 
 import dataclasses
+import json
 import pickle
 import re
 import sys
@@ -22,6 +23,7 @@ __all__ = [
     "changed",
     "has_classes",
     "made",
+    "names_in",
     "pack",
     "prepare",
     "title",
@@ -165,6 +167,13 @@ def _stated_in(scenarios: Iterable[Any]) -> Iterator[tuple[str, Mapping[str, Any
             if isinstance(external, Mapping) and (external["name"], external["digest"]) not in yielded:
                 yielded.add((external["name"], external["digest"]))
                 yield f"flows.{flow['name']}.tcp.external", external
+
+
+def names_in(canonical_json: str) -> tuple[str | None, list[str]]:
+    """Return the name of a scenario in canonical form, and those of the controls that it states."""
+    data = json.loads(canonical_json)
+    stated = (tcp.get("external") for flow in data["flows"] if isinstance(tcp := flow.get("tcp"), dict))
+    return data.get("name"), list(dict.fromkeys(external["name"] for external in stated if external))
 
 
 def prepare(scenarios: Iterable[Any]) -> tuple[list[type[control.Control]], list[tuple[str, bytes]]]:

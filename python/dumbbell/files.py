@@ -66,6 +66,9 @@ AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 # Time in which something begins to write to a pipe that is an input.
 WRITER_S = 1.0
 
+# How much is read at once of a file of limited size.
+PART_BYTES = 1 << 20
+
 DESCRIPTORS = re.compile(rf"(/proc/{os.getpid()}(/task/[0-9]+)?|/dev)/fd")
 
 
@@ -235,8 +238,19 @@ def read_input(path: Path, most: int = -1) -> bytes:
                 reason = "is a pipe that nothing is written to; accepted: a pipe with a writer, or a file"
                 raise OSError(errno.ENXIO, reason, str(path))
             os.set_blocking(file.fileno(), True)
-            return (first or b"") + file.read(most if most < 0 or not first else most - 1)
-        return file.read(most)
+            return (first or b"") + _up_to(file, most if most < 0 or not first else most - 1)
+        return _up_to(file, most)
+
+
+def _up_to(file: BinaryIO, most: int) -> bytes:
+    """Read a number of bytes; memory is asked for as they come, not for all that may come."""
+    if most < 0:
+        return file.read()
+    parts = []
+    while most > 0 and (part := file.read(min(most, PART_BYTES))):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
 
 
 def read_text(path: Path) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dumbbell.errors import refusal
 from dumbbell.files import read_text, replacing
-from dumbbell.scenario.opportunities import read_trace
+from dumbbell.scenario.opportunities import LONGEST_MS, read_trace
 
 __all__ = [
     "OPPORTUNITY_BYTES",
@@ -126,29 +127,43 @@ def describe(times: Sequence[int]) -> Description:
     >>> found.mean_bps, found.variation, found.longest_gap_ms
     (12032000.0, 0.0, 1)
     """
-    at = np.asarray(times, dtype=np.int64)
-    if at.size == 0 or at[-1] <= 0 or np.any(np.diff(at) < 0) or at[0] < 0:
-        raise refusal(
-            "times", "this list", "times in milliseconds, ascending, the last one above 0", quoted=False
-        )
+    # Numbers of more than 64 bits, and others, do not fit; what does is in order and within bounds.
+    found = np.asarray(times)
+    is_whole = found.ndim == 1 and found.size > 0 and np.issubdtype(found.dtype, np.integer)
+    if not is_whole or found[0] < 0 or not 0 < found[-1] <= LONGEST_MS or np.any(found[1:] < found[:-1]):
+        accepted = "whole times in milliseconds, ascending, the last one from 1 to 10^12"
+        raise refusal("times", "this list", accepted, quoted=False)
+    at = found.astype(np.int64)
     bits = OPPORTUNITY_BYTES * 8
     # An opportunity at the end of a second belongs to it, since a trace of one line per millisecond begins with 1.
     seconds = int(at[-1]) // 1000
     slots = np.maximum(at - 1, 0) // 1000
-    rates = np.bincount(slots[slots < seconds], minlength=seconds)[:seconds] * float(bits)
-    mean = float(rates.mean()) if seconds else math.nan
+    # Seconds without an opportunity are counted, not listed: a trace of a few lines may be 30 years long.
+    busy, counts = np.unique(slots[slots < seconds], return_counts=True)
+    rates, idle = counts * float(bits), seconds - busy.size
+    mean = float(rates.sum()) / seconds if seconds else math.nan
     deviations = rates - mean
-    variance = float(np.mean(deviations**2)) if seconds else math.nan
-    lagged = float(np.sum(deviations[1:] * deviations[:-1])) / seconds if seconds else math.nan
+    variance = (float(np.sum(deviations**2)) + idle * mean**2) / seconds if seconds else math.nan
+    lagged = math.nan
+    if seconds:
+        # The sum of the products of deviations, multiplied out.
+        products = float(np.sum((rates[1:] * rates[:-1])[np.diff(busy) == 1]))
+        ends = float(rates[busy == 0].sum() + rates[busy == seconds - 1].sum())
+        lagged = products - mean * (2 * float(rates.sum()) - ends) + (seconds - 1) * mean**2
+    ordered = np.sort(rates)
+
+    def ranked(place: int) -> float:
+        return 0.0 if place < idle else float(ordered[place - idle])
+
     return Description(
         opportunities=int(at.size),
         duration_s=float(at[-1]) / 1e3,
         mean_bps=at.size * bits * 1000.0 / float(at[-1]),
-        min_bps=float(rates.min()) if seconds else math.nan,
-        median_bps=float(np.median(rates)) if seconds else math.nan,
-        max_bps=float(rates.max()) if seconds else math.nan,
+        min_bps=ranked(0) if seconds else math.nan,
+        median_bps=(ranked((seconds - 1) // 2) + ranked(seconds // 2)) / 2 if seconds else math.nan,
+        max_bps=ranked(seconds - 1) if seconds else math.nan,
         variation=math.sqrt(variance) / mean if seconds and mean > 0.0 else math.nan,
-        autocorrelation=lagged / variance if seconds and variance > 0.0 else math.nan,
+        autocorrelation=lagged / seconds / variance if seconds and variance > 0.0 else math.nan,
         longest_gap_ms=int(np.diff(at, prepend=0).max()),
         most_at_once=int(np.unique(at, return_counts=True)[1].max()),
     )
@@ -157,43 +172,59 @@ def describe(times: Sequence[int]) -> Description:
 def from_rates(rates: Rates) -> NDArray[np.int64]:
     """Return the times of opportunities that carry the bytes of a rate over time, ms.
 
-    Each comes in the millisecond in which its last byte does; bytes that do not fill one are carried over. A rest at the
-    end that does not fill one is not part of the trace.
+    Each comes in the millisecond in which its last byte does; bytes that do not fill one are carried over. A trace ends
+    with its last opportunity. There is therefore one at the end of the last rate, whether bytes fill it or not.
+
+    Raises
+    ------
+    ScenarioError
+        The rates carry too little or too much, or take too long.
 
     Examples
     --------
-    12.032 Mbit/s for 5 ms, then nothing for 10 ms, then half of it:
+    12.032 Mbit/s for 5 ms, nothing for 10 ms, half of it for 10 ms, then nothing:
 
-    >>> from_rates(Rates(np.array([0.0, 0.005, 0.015]), np.array([12.032e6, 0.0, 6.016e6]))).tolist()
-    [1, 2, 3, 4, 5, 17, 19, 21, 23, 25]
+    >>> times = np.array([0.0, 0.005, 0.015, 0.025])
+    >>> from_rates(Rates(times, np.array([12.032e6, 0.0, 6.016e6, 0.0]))).tolist()
+    [1, 2, 3, 4, 5, 17, 19, 21, 23, 25, 35]
     """
-    time, rate = rates.time_s - rates.time_s[0], rates.rate_bps / 8.0
+    # Seconds since 1970 have rounding errors of less than a microsecond.
+    time, rate = np.round(rates.time_s - rates.time_s[0], 6), rates.rate_bps / 8.0
     last = time[-1] - time[-2] if time.size > 1 else 1.0
     edges = np.append(time, time[-1] + last)
-    carried = np.append(0.0, np.cumsum(rate * np.diff(edges)))
+    end = math.ceil(edges[-1] * 1e3 - 1e-6) if edges[-1] * 1e3 < LONGEST_MS + 1 else 0
+    if not 1 <= end <= LONGEST_MS:
+        accepted = "rates over 1 to 10^12 milliseconds"
+        raise refusal("times", f"{edges[-1]:g} s in all", accepted, quoted=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        carried = np.append(0.0, np.cumsum(rate * np.diff(edges)))
     # Sums of fractions are a little off; a billionth of an opportunity does not matter.
-    count = math.floor(carried[-1] / OPPORTUNITY_BYTES + 1e-9)
-    if not 1 <= count <= MOST_OPPORTUNITIES:
+    share = float(carried[-1]) / OPPORTUNITY_BYTES + 1e-9
+    if not 1 <= share < MOST_OPPORTUNITIES:
         raise refusal(
             "rates",
             f"{carried[-1]:.0f} bytes in all",
             f"enough for 1 to {MOST_OPPORTUNITIES} opportunities of {OPPORTUNITY_BYTES} bytes",
             quoted=False,
         )
-    wanted = OPPORTUNITY_BYTES * (np.arange(1, count + 1) - 1e-9)
+    wanted = OPPORTUNITY_BYTES * (np.arange(1, math.floor(share) + 1) - 1e-9)
     slot = np.searchsorted(carried, wanted, side="left") - 1
     at = edges[slot] + (wanted - carried[slot]) / rate[slot]
     whole: NDArray[np.int64] = np.maximum(np.ceil(at * 1e3 - 1e-6), 1.0).astype(np.int64)
-    return whole
+    return whole if whole[-1] == end else np.append(whole, end)
 
 
 def read_rates(path: Path, *, time: str | None = None, rate: str | None = None) -> Rates:
-    """Read a rate over time from a CSV file with a header.
+    """Read a rate over time from a table with a header, separated by commas, semicolons or tabs.
+
+    A table without a header is read as the prepared traces of research on adaptive video are: two columns of numbers,
+    separated by spaces or tabs, the times in s and the rates in Mbit/s.
 
     Parameters
     ----------
     path
-        The file. The name of a column ends in its unit, as ``time_s`` or ``rate_mbps``.
+        The file. The name of a column ends in its unit, as ``time_s`` or ``rate_mbps``. Of several lines with the same
+        time, the last one counts.
     time, rate
         Names of the columns, or ``NAME:UNIT`` if the name has no unit, as ``DL_bitrate:kbps``. By default ``time`` and
         ``rate`` with a unit of `TIME_UNITS` and of `RATE_UNITS`.
@@ -202,26 +233,67 @@ def read_rates(path: Path, *, time: str | None = None, rate: str | None = None) 
     ------
     ScenarioError
         A column is missing, or a line is not as it should be. The message names it.
+    OSError
+        The file cannot be read.
     """
-    lines = list(csv.reader(io.StringIO(read_text(path), newline="")))
-    header = [name.strip() for name in lines[0]] if lines else []
+    text = read_text(path).removeprefix("\ufeff")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    delimiter = next((mark for mark in ",;\t" if mark in first), None)
+    lines = _lines(path, text, delimiter)
+    number, header = next(lines, (1, []))
+    is_prepared = delimiter in ("\t", None) and len(header) == 2 and all(map(_is_number, header))
+    if is_prepared and time is None and rate is None:
+        lines = chain([(number, header)], lines)
+        header = ["time_s", "rate_mbps"]
     time_column, time_scale = _column(path, header, "time", time, TIME_UNITS)
     rate_column, rate_scale = _column(path, header, "rate", rate, RATE_UNITS)
-    times, rates = [], []
-    for number, cells in enumerate(lines[1:], 2):
-        if not any(cell.strip() for cell in cells):
-            continue
-        times.append(_number(path, number, header[time_column], cells, time_column) * time_scale)
-        rates.append(_number(path, number, header[rate_column], cells, rate_column) * rate_scale)
-        if len(times) > 1 and times[-1] <= times[-2]:
+    times: list[float] = []
+    rates: list[float] = []
+    for number, cells in lines:
+        found = _number(path, number, header[time_column], cells, time_column)
+        value = _number(path, number, header[rate_column], cells, rate_column)
+        if times and found < times[-1]:
             raise refusal(
-                f"{path}, line {number}", cells[time_column], "a time after that of the line before"
+                f"{path}, line {number}", cells[time_column], "a time of at least that of the line before"
             )
-        if rates[-1] < 0.0:
+        if value < 0.0:
             raise refusal(f"{path}, line {number}", cells[rate_column], "a rate of at least 0")
+        if times and found == times[-1]:
+            rates[-1] = value
+        else:
+            times.append(found)
+            rates.append(value)
     if not times:
         raise refusal(str(path), "no line of numbers", "at least one line after the header", quoted=False)
-    return Rates(np.array(times), np.array(rates))
+    # Large numbers, such as milliseconds since 1970, are exact before they are scaled.
+    with np.errstate(over="ignore"):
+        since = (np.array(times) - times[0]) * time_scale
+        return Rates(since + times[0] * time_scale, np.array(rates) * rate_scale)
+
+
+def _lines(path: Path, text: str, delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of the lines of a table that are not empty, with their numbers; spaces are the default delimiter."""
+    if delimiter is None:
+        yield from (
+            (number, cells) for number, line in enumerate(text.splitlines(), 1) if (cells := line.split())
+        )
+        return
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        for cells in table:
+            if any(cell.strip() for cell in cells):
+                yield table.line_num, [cell.strip() for cell in cells]
+    except csv.Error as error:
+        place = f"{path}, line {table.line_num}"
+        raise refusal(place, str(error), "cells of at most 131072 characters", quoted=False) from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def write_trace(path: Path, times: ArrayLike) -> None:
@@ -259,7 +331,7 @@ def _column(
 
 def _number(path: Path, line: int, name: str, cells: Sequence[str], column: int) -> float:
     """Return the number of a cell."""
-    text = cells[column].strip() if column < len(cells) else ""
+    text = cells[column] if column < len(cells) else ""
     try:
         value = float(text)
     except ValueError:

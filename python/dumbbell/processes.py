@@ -1,24 +1,30 @@
 """Batches on processes instead of threads, for controls in Python: the interpreter's lock would serialize their threads.
 
 A worker is an interpreter of its own that runs `work`. It imports nothing of the caller's script, receives the classes
-of the controls and some jobs at a time, and returns tables.
+of the controls and some jobs at a time, and returns tables. It ends with the process that started it, however that ends.
+A worker that dies is replaced: its jobs are repeated one at a time, and a job that ends its worker again ends the batch.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import pickle
 import queue
+import signal
 import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from dumbbell import _engine, control, external
+from dumbbell.errors import ControlError
+from dumbbell.tracebacks import Elsewhere, Frame, frames_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +35,9 @@ __all__ = ["Tables", "run_many", "work"]
 PARTS = 4
 
 HEARTBEAT_S = 0.1
+
+# The option of prctl(2) by which Linux sends a signal to a process when its parent dies.
+PR_SET_PDEATHSIG = 1
 
 Jobs = Sequence[tuple[int, int, int]]
 
@@ -54,6 +63,19 @@ class Tables:
     interrupted: bool = False
 
 
+@dataclass(frozen=True)
+class _Failure:
+    """An exception of a worker, and where it was raised: a pickled exception loses its traceback."""
+
+    error: Exception
+    text: str
+    frames: Sequence[Frame]
+
+    def raised(self) -> Exception:
+        self.error.__cause__ = Elsewhere(self.text, self.frames)
+        return self.error
+
+
 @dataclass
 class _Batch:
     """The jobs that no worker has taken yet, and the results."""
@@ -61,34 +83,125 @@ class _Batch:
     texts: Sequence[str]
     jobs: Jobs
     workers: int
+    controls: bytes
     next: int = 0
+    # Jobs of workers that died, each to be repeated on its own.
+    suspects: deque[int] = field(default_factory=deque)
+    running: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    ended: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
-    results: queue.SimpleQueue[Tables | BaseException] = field(default_factory=queue.SimpleQueue)
+    results: queue.SimpleQueue[Tables | Exception] = field(default_factory=queue.SimpleQueue)
 
-    def take(self) -> range:
+    def take(self) -> tuple[Sequence[int], bool]:
+        """Return the numbers of the next jobs, and whether a worker has died of them before."""
         with self.lock:
+            if self.suspects:
+                return [self.suspects.popleft()], True
             left = len(self.jobs) - self.next
             taken = range(self.next, self.next + min(left, max(1, left // (PARTS * self.workers))))
             self.next = taken.stop
-        return taken
+        return taken, False
 
-    def serve(self, worker: subprocess.Popen[bytes]) -> None:
-        """Give a worker jobs until none is left, or until one fails."""
-        assert worker.stdin is not None
-        assert worker.stdout is not None
+    def serve(self) -> None:
+        """Give jobs to a worker until none is left, or until one fails."""
+        worker = None
         try:
-            while numbers := self.take():
-                jobs = [self.jobs[number] for number in numbers]
-                places = {place: index for index, place in enumerate(dict.fromkeys(job[0] for job in jobs))}
-                texts = [self.texts[place] for place in places]
-                local = [(places[place], seed, run) for place, seed, run in jobs]
-                _write(worker.stdin, (texts, local, list(numbers)))
-                answer = _read(worker.stdout)
-                self.results.put(answer)
-                if isinstance(answer, BaseException):
+            while True:
+                numbers, is_suspect = self.take()
+                if not numbers:
                     return
-        except (EOFError, OSError):
-            self.results.put(RuntimeError("a process that ran jobs has ended unexpectedly"))
+                if worker is None:
+                    worker = self._started()
+                try:
+                    completed, failure = self._answer(worker, numbers)
+                except (EOFError, OSError):
+                    code = _code_of(worker)
+                    worker = None
+                    if is_suspect:
+                        self.results.put(self._died(numbers[0], code))
+                        return
+                    with self.lock:
+                        self.suspects.extend(numbers)
+                    continue
+                if completed is not None:
+                    self.results.put(completed)
+                if failure is not None:
+                    self.results.put(failure.raised())
+                    return
+        except _Ended:
+            pass
+        except Exception as error:
+            self.results.put(error)
+        finally:
+            if worker is not None:
+                worker.kill()
+                worker.communicate()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """Return a new worker."""
+        # -P: the working folder is not on its path.
+        command = [
+            sys.executable,
+            "-P",
+            "-c",
+            f"from dumbbell import processes; processes.work({os.getpid()})",
+        ]
+        pipe = subprocess.PIPE
+        with self.lock:
+            if self.ended:
+                raise _Ended
+            worker = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=_environment())
+            self.running.append(worker)
+        with contextlib.suppress(OSError):
+            # If it is gone already, it gives no answer either.
+            _write(worker.stdin, (sys.path, self.controls))
+        return worker
+
+    def _answer(
+        self, worker: subprocess.Popen[bytes], numbers: Sequence[int]
+    ) -> tuple[Tables | None, _Failure | None]:
+        """Return what a worker makes of some jobs: the completed ones, and what ended the others."""
+        jobs = [self.jobs[number] for number in numbers]
+        places = {place: index for index, place in enumerate(dict.fromkeys(job[0] for job in jobs))}
+        texts = [self.texts[place] for place in places]
+        local = [(places[place], seed, run) for place, seed, run in jobs]
+        _write(worker.stdin, (texts, local, list(numbers)))
+        answer: tuple[Tables | None, _Failure | None] = _read(worker.stdout)
+        return answer
+
+    def _died(self, number: int, code: int) -> ControlError:
+        """Return the error about a job that ends its worker."""
+        place, seed, run = self.jobs[number]
+        name, controls = external.names_in(self.texts[place])
+        how = f"with exit code {code}"
+        if code < 0:
+            how = f"by the signal {signal.Signals(-code).name}"
+        return ControlError(
+            f"{', '.join(controls)}: the process of run {run} with seed {seed} of "
+            f'"{name or "unnamed scenario"}" ended {how}, twice; expected a control that leaves its process alone, and '
+            "enough memory"
+        )
+
+    def end(self) -> None:
+        """Kill all workers, and start no other."""
+        with self.lock:
+            self.ended = True
+        for worker in self.running:
+            worker.kill()
+
+
+class _Ended(Exception):  # noqa: N818 - not an error
+    """The batch has ended: no further worker starts."""
+
+
+def _code_of(worker: subprocess.Popen[bytes]) -> int:
+    """Return the exit code of a worker that gives no answer: its own, unless it goes on without its pipes."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        worker.wait(timeout=1)
+    worker.kill()
+    with contextlib.suppress(OSError):
+        worker.communicate()
+    return worker.returncode
 
 
 def run_many(
@@ -119,30 +232,50 @@ def run_many(
 
     Raises
     ------
+    ControlError
+        A control was refused, or has ended its process twice.
     Exception
         That of a control; its cause has the traceback.
     """
-    batch = _Batch(texts, jobs, min(workers, len(jobs)))
+    batch = _Batch(texts, jobs, min(workers, len(jobs)), controls)
     kept: list[Tables] = []
     completed, interrupted = 0, False
-    with _workers(batch.workers, controls) as running:
-        threads = [threading.Thread(target=batch.serve, args=(worker,), daemon=True) for worker in running]
+    threads = [threading.Thread(target=batch.serve, daemon=True) for _ in range(batch.workers)]
+    failures: list[Exception] = []
+
+    def take(timeout: float) -> bool:
+        nonlocal completed
+        try:
+            result = batch.results.get(timeout=timeout)
+        except queue.Empty:
+            return False
+        if isinstance(result, Exception):
+            failures.append(result)
+            return True
+        completed += result.completed
+        if finished is None:
+            kept.append(result)
+        else:
+            finished(result)
+        return True
+
+    try:
         for thread in threads:
             thread.start()
-        try:
-            while completed < len(jobs):
-                with contextlib.suppress(queue.Empty):
-                    result = batch.results.get(timeout=HEARTBEAT_S)
-                    if isinstance(result, BaseException):
-                        raise result
-                    completed += result.completed
-                    if finished is None:
-                        kept.append(result)
-                    else:
-                        finished(result)
-                progress(completed, len(jobs))
-        except KeyboardInterrupt:
-            interrupted = True
+        while completed < len(jobs) and not failures:
+            take(HEARTBEAT_S)
+            progress(completed, len(jobs))
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        batch.end()
+        for thread in threads:
+            thread.join()
+    # What other workers have completed is kept, whatever ended the batch.
+    while not batch.results.empty():
+        take(0.0)
+    if failures:
+        raise failures[0]
     return _joined(kept, completed, interrupted)
 
 
@@ -192,27 +325,6 @@ def _tables(result: _engine.ManyResult, numbers: Sequence[int]) -> Tables:
     )
 
 
-@contextlib.contextmanager
-def _workers(count: int, controls: bytes) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Yield processes that know the controls, and end them."""
-    running: list[subprocess.Popen[bytes]] = []
-    try:
-        for _ in range(count):
-            # -P: the working folder is not on its path.
-            command = [sys.executable, "-P", "-c", "from dumbbell import processes; processes.work()"]
-            worker = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment()
-            )
-            running.append(worker)
-            assert worker.stdin is not None
-            _write(worker.stdin, (sys.path, controls))
-        yield running
-    finally:
-        for worker in running:
-            worker.kill()
-            worker.communicate()
-
-
 def _environment() -> dict[str, str]:
     """Return an environment in which a worker imports the same package."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -231,27 +343,75 @@ def _read(stream: BinaryIO | Any) -> Any:
     return pickle.loads(stream.read(int.from_bytes(head, "little")))
 
 
-def work() -> None:
-    """Run the jobs that arrive on standard input, until it ends."""
+def work(parent: int) -> None:
+    """Run the jobs that arrive on standard input, until it ends.
+
+    Parameters
+    ----------
+    parent
+        The process that has started this one, with which it ends.
+    """
+    _end_with(parent)
     # What a control prints belongs on standard error: standard output carries the results.
     stream, output = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.path[:], controls = _read(stream)
-    external.unpack(controls)
-    with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
-        while True:
-            texts, jobs, numbers = _read(stream)
-            _write(output, _answer(texts, jobs, numbers))
-
-
-def _answer(texts: list[str], jobs: list[tuple[int, int, int]], numbers: list[int]) -> Tables | BaseException:
+    asked: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(stream, asked), daemon=True).start()
+    broken = None
     try:
-        return _tables(_engine.run_many(texts, jobs, 1, controls=control.factory), numbers)
+        external.unpack(controls)
     except Exception as error:
-        text = "".join(traceback.format_exception(error))
-        error.add_note(f"Traceback of the process that ran the job:\n{text}")
-        try:
-            pickle.loads(pickle.dumps(error))
-        except Exception:
-            return RuntimeError(text)
-        return error
+        broken = _failure(error)
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+        while True:
+            texts, jobs, numbers = asked.get()
+            _write(output, (None, broken) if broken is not None else _answer(texts, jobs, numbers))
+
+
+def _listen(stream: BinaryIO, asked: queue.SimpleQueue[Any]) -> None:
+    """Take jobs from the process that started this one; when it is gone, nobody waits for those that run."""
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            asked.put(_read(stream))
+    os._exit(0)
+
+
+def _end_with(parent: int) -> None:
+    """Let this process be killed when its parent dies, even in the middle of a call that holds the interpreter's lock.
+
+    Linux offers this; elsewhere, the end of standard input has to do.
+    """
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        # It was gone before.
+        os._exit(0)
+
+
+def _answer(
+    texts: list[str], jobs: list[tuple[int, int, int]], numbers: list[int]
+) -> tuple[Tables | None, _Failure | None]:
+    """Return the results of the completed jobs, and what ended the others."""
+    completed: list[_engine.ManyResult] = []
+    failure = None
+    try:
+        _engine.run_many(texts, jobs, 1, controls=control.factory, finished=completed.append)
+    except Exception as error:
+        failure = _failure(error)
+    if not completed:
+        return None, failure
+    # Each result has the number of all that were completed before.
+    tables = _joined([_tables(result, numbers) for result in completed], completed[-1].completed, False)
+    return tables, failure
+
+
+def _failure(error: Exception) -> _Failure:
+    text, frames = "".join(traceback.format_exception(error)), frames_of(error)
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        # Of a class that only this process has.
+        error = RuntimeError(f"{type(error).__qualname__}: {error}")
+    return _Failure(error, text, frames)

@@ -9,6 +9,7 @@ pub mod abi;
 mod control;
 mod description;
 mod event;
+mod image;
 mod native;
 mod wasm;
 

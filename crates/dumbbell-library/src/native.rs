@@ -3,8 +3,10 @@
 use crate::abi;
 use crate::description::{Description, Head, LONGEST_TEXT, Parameter, Refusal};
 use crate::event::{Event, Hook};
+use crate::image;
 use libloading::Library;
 use std::ffi::{c_char, c_void};
+use std::fmt::Display;
 use std::io::Write;
 use std::mem::offset_of;
 use std::sync::Arc;
@@ -25,16 +27,12 @@ unsafe impl Sync for Native {}
 impl Native {
     /// Loads a library from its bytes.
     pub(crate) fn load(bytes: &[u8]) -> Result<(Self, Description), Refusal> {
+        image::check(bytes)?;
         let library = open(bytes)?;
         // SAFETY: the function has the signature that the ABI states.
         let entry =
             unsafe { library.get::<unsafe extern "C" fn() -> *const abi::Algorithm>(ENTRY.as_bytes()) };
-        let entry = *entry.map_err(|error| {
-            Refusal::new(
-                format!("without the function {ENTRY} ({error})"),
-                "a library that exports it, as docs/algorithms-in-c.md describes",
-            )
-        })?;
+        let entry = *entry.map_err(unloadable)?;
         // SAFETY: the ABI requires no condition of the caller.
         let stated = unsafe { entry() };
         // Its functions are used as long as the process lives.
@@ -64,12 +62,15 @@ fn open(bytes: &[u8]) -> Result<Library, Refusal> {
         Refusal::new(format!("that cannot be copied ({error})"), "space in the folder for temporary files")
     })?;
     // SAFETY: the initializers of a library are code of the user's, as the rest of it.
-    unsafe { Library::new(&*path) }.map_err(|error| {
-        Refusal::new(
-            format!("that cannot be loaded ({error})"),
-            "a shared library for this machine, or a WebAssembly module",
-        )
-    })
+    unsafe { Library::new(&*path) }.map_err(unloadable)
+}
+
+/// A library that cannot be loaded, and why.
+pub(crate) fn unloadable(why: impl Display) -> Refusal {
+    Refusal::new(
+        format!("that cannot be loaded ({why})"),
+        "a shared library for this machine, or a WebAssembly module",
+    )
 }
 
 fn described(head: &Head, algorithm: &abi::Algorithm) -> Result<Description, Refusal> {

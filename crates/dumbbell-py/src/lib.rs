@@ -11,6 +11,7 @@ mod events;
 mod hosts;
 mod journal;
 mod many;
+mod memory;
 mod steps;
 
 use capture::Recorder;
@@ -26,8 +27,12 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+#[global_allocator]
+static ALLOCATOR: memory::Ending = memory::Ending;
+
+// Exceptions name the module that exports them, so that pickles find them: they cross processes and clusters.
 pyo3::create_exception!(
-    _engine,
+    dumbbell.errors,
     ScenarioError,
     PyValueError,
     "A scenario was rejected. `field` is the path, `value` the value found, `accepted` the accepted values, \
@@ -35,14 +40,14 @@ pyo3::create_exception!(
 );
 
 pyo3::create_exception!(
-    _engine,
+    dumbbell.errors,
     EngineError,
     PyRuntimeError,
     "The engine violated one of its invariants, such as the conservation of packets. The results of the run are invalid."
 );
 
 pyo3::create_exception!(
-    _engine,
+    dumbbell.errors,
     ControlError,
     PyValueError,
     "A congestion control of the user was rejected: the message names the class or library, the function, the value and what is \

@@ -9,7 +9,7 @@ use dumbbell_sim::supervision::MAX_SAMPLES;
 use dumbbell_sim::{Batch, Job, Outcome, Overflow, Scenario, Supervision};
 use dumbbell_units::Time;
 use dumbbell_units::spec::SpecError;
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::any::Any;
@@ -252,11 +252,21 @@ pub fn run(
     // Threads detach from the interpreter before they end, so whoever joins them must not hold its lock.
     let watched = py.detach(|| {
         std::thread::scope(|scope| {
+            let mut unstarted = Vec::new();
             for _ in 0..threads {
                 // Controls in Python attach at less cost from a thread that the interpreter knows.
-                scope.spawn(|| Python::attach(|py| py.detach(|| shared.work())));
+                let work = || Python::attach(|py| py.detach(|| shared.work()));
+                if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+                    drop(Ended(&shared));
+                    unstarted.push(error);
+                }
             }
-            let watched = Python::attach(|py| watch(py, &shared, listeners));
+            let watched = if unstarted.len() < threads {
+                // Those that could be started do all of the work.
+                Python::attach(|py| watch(py, &shared, listeners))
+            } else {
+                Err(PyMemoryError::new_err(format!("no thread: {}", unstarted[0])))
+            };
             end.stop.store(true, Ordering::Relaxed);
             while shared.wait() {}
             watched

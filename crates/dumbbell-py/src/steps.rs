@@ -264,7 +264,8 @@ fn on_threads<T: Send>(threads: usize, items: Vec<T>, work: impl Fn(T) + Sync) {
     };
     std::thread::scope(|scope| {
         for _ in 0..others {
-            scope.spawn(work_off);
+            // Without a further thread, the others do its work.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work_off);
         }
         work_off();
     });

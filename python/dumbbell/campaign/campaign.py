@@ -328,7 +328,9 @@ class Campaign:
                     self.warnings.append(PROBES)
                 display.warn(self.warnings)
                 make: Make[Planned] = (
-                    on_threads(self.reduce, threads) if client is None else on_cluster(self.reduce, client)
+                    on_threads(self.reduce, threads)
+                    if client is None
+                    else on_cluster(self.reduce, client, lambda text: display.warn([text]))
                 )
                 try:
                     work = PlannedRuns("campaign", self._plan, store)

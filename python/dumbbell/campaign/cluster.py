@@ -2,7 +2,8 @@
 
 The calling process submits batches of runs. Workers compute and reduce them, and return tables to the calling process, which
 alone writes to the store. A batch takes about one second, so that a lost worker costs little and the scheduler has
-few tasks. When a worker dies, the scheduler reassigns its batches. If the scheduler gives up a batch
+few tasks. When a worker dies, the scheduler reassigns its batches. A worker that is silent, such as one that was
+stopped, is named; the scheduler reassigns its batches when it gives the worker up. If the scheduler gives up a batch
 (`distributed.KilledWorker`), the batch is halved and submitted again, down to a single run. A suspected single run
 is repeated at the end, alone on the cluster, so that no other run is blamed.
 
@@ -17,7 +18,7 @@ import queue
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -52,6 +53,9 @@ COUNTED_S = 5.0
 
 # Number of batches submitted per thread of the cluster, so that no thread waits for this process.
 AHEAD = 3
+
+# A worker that the scheduler has not heard of for so long is named, s. It sends a heartbeat every few seconds.
+SILENT_S = 30.0
 
 LARGEST_BATCH = 2000
 
@@ -274,7 +278,7 @@ def _other_engine(where: str, engine: str) -> ScenarioError:
     )
 
 
-def on_cluster(reduce: Reduction, client: Client) -> Make[Planned]:
+def on_cluster(reduce: Reduction, client: Client, warn: Callable[[str], None]) -> Make[Planned]:
     """Return a function that runs on a Dask cluster and stores completed runs about once per second.
 
     Parameters
@@ -283,10 +287,12 @@ def on_cluster(reduce: Reduction, client: Client) -> Make[Planned]:
         The reduction. It is pickled, with its module if that is not installed, and called by the workers.
     client
         The client of the cluster.
+    warn
+        Called with a sentence about a worker that does not answer.
     """
 
     def make(planned: Sequence[Planned], keep: Keep) -> None:
-        _Batches(reduce, client, planned, keep).make()
+        _Batches(reduce, client, planned, keep, warn).make()
 
     return make
 
@@ -294,7 +300,14 @@ def on_cluster(reduce: Reduction, client: Client) -> Make[Planned]:
 class _Batches:
     """Submits batches of runs and collects their results."""
 
-    def __init__(self, reduce: Reduction, client: Client, planned: Sequence[Planned], keep: Keep) -> None:
+    def __init__(
+        self,
+        reduce: Reduction,
+        client: Client,
+        planned: Sequence[Planned],
+        keep: Keep,
+        warn: Callable[[str], None],
+    ) -> None:
         self._reduce = reduce
         module = getattr(reduce, "__module__", None)
         # Modules that are not installed here are not installed on workers either.
@@ -302,6 +315,9 @@ class _Batches:
         self._client = client
         self._planned = planned
         self._keep = keep
+        self._warn = warn
+        # The last heartbeat of each worker by the scheduler's clock, and when it was new by that of this process.
+        self._heard: dict[str, tuple[float, float]] = {}
         self._name = f"dumbbell-{uuid4().hex[:12]}"
         self._next = 0
         self._again: deque[_Batch] = deque()
@@ -341,6 +357,7 @@ class _Batches:
         if now - self._counted_s >= COUNTED_S:
             self._threads = max(1, sum(self._client.nthreads().values()))
             self._counted_s = now
+            self._listen(now)
         while len(self._pending) < AHEAD * self._threads:
             if self._again:
                 batch = self._again.popleft()
@@ -354,6 +371,22 @@ class _Batches:
             else:
                 return
             self._submit(batch)
+
+    def _listen(self, now: float) -> None:
+        """Name each worker that has been silent for a while, once."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        for address, worker in workers.items():
+            heartbeat, since = self._heard.get(address, (None, now))
+            if worker["last_seen"] != heartbeat:
+                self._heard[address] = worker["last_seen"], now
+            elif now - since >= SILENT_S:
+                # It is named again only after a heartbeat.
+                self._heard[address] = heartbeat, float("inf")
+                self._warn(
+                    f"worker {address} has not answered for {now - since:.0f} s; its runs wait until it answers, or until "
+                    "the scheduler gives it up and repeats them elsewhere (distributed.scheduler.worker-ttl, by default "
+                    "after 5 minutes)"
+                )
 
     def _size(self) -> int:
         """Return how many runs the next batch has."""

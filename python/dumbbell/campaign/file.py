@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dumbbell.campaign.points import Grid, grid_of
+from dumbbell.documents import toml_of
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.files import read_input
 from dumbbell.scenario import Scenario
@@ -50,12 +50,7 @@ def read(file: Path) -> Stated:
     OSError
         A file cannot be read.
     """
-    try:
-        data = tomllib.loads(read_input(file).decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise refusal(
-            str(file), str(error), "a TOML document", problem="could not be parsed", quoted=False
-        ) from None
+    data = toml_of(read_input(file), str(file))
     try:
         return _stated(data, file)
     except ScenarioError as error:

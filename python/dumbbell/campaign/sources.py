@@ -22,7 +22,7 @@ from typing import Any
 
 import dumbbell
 
-__all__ = ["module_identity", "own_sources", "reduction_identity", "sources"]
+__all__ = ["is_installed", "module_identity", "own_sources", "reduction_identity", "sources"]
 
 # Parts of the package that use runs only after reduction, or not at all.
 OUTSIDE_REDUCTION = (
@@ -50,6 +50,11 @@ REDUCTION_CALLERS = (
 LIBRARIES = tuple(
     Path(path).resolve() for name, path in sysconfig.get_paths().items() if name.endswith("lib")
 )
+
+
+def is_installed(file: str | Path) -> bool:
+    """Return whether a file belongs to Python or to an installed package."""
+    return any(Path(file).resolve().is_relative_to(place) for place in LIBRARIES)
 
 
 def reduction_identity(owner: Any) -> str:
@@ -121,7 +126,7 @@ def own_sources(name: str) -> list[Path]:
     file = getattr(sys.modules.get(name), "__file__", None)
     if file is None or _top(name) == "dumbbell":
         return []
-    if any(Path(file).resolve().is_relative_to(place) for place in LIBRARIES):
+    if is_installed(file):
         return []
     return sources([sys.modules[name]])
 

@@ -1,10 +1,11 @@
 """The command line: ``dumbbell init``, ``run``, ``why``, ``campaign``, ``list``, ``shell``, ``testbed``, and others.
 
 Exit codes: 0, success; 2, the input was rejected with a one-line message, or the command was interrupted from the
-keyboard. ``cross-validate`` and ``bench peers`` also use 3: the other simulator is not installed; ``testbed``: the
-machine lacks something, such as root; and ``shell``: the machine cannot emulate a link. Otherwise, ``shell`` has the exit
-code of its program. ``cross-validate --strict`` exits with 1 if a criterion does not hold, ``evaluate --strict`` if an item
-fails or is worse than the baselines, and ``testbed`` if a run failed. User input never causes a traceback.
+keyboard; 143 and 129, it was interrupted by SIGTERM or SIGHUP; 1, an error of the package itself. ``cross-validate`` and
+``bench peers`` also use 3: the other simulator is not installed; ``testbed``: the machine lacks something, such as root;
+and ``shell``: the machine cannot emulate a link. Otherwise, ``shell`` has the exit code of its program. ``cross-validate
+--strict`` exits with 1 if a criterion does not hold, ``evaluate --strict`` if an item fails or is worse than the
+baselines, and ``testbed`` if a run failed. User input never causes a traceback.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Annotated
 
 import typer
 
-from dumbbell.cli.refusals import guarded, open_outputs
+from dumbbell.cli.refusals import UNFINISHED, end_outputs, guarded, note, open_outputs
+from dumbbell.cli.signals import interrupt_by_signals
 from dumbbell.cli.verbatim import Verbatim
 
 __all__ = ["app", "main"]
@@ -849,5 +851,13 @@ def main() -> None:
         # `python -m dumbbell` begins with the working folder, where libraries would find packages that they try to import.
         del sys.path[0]
     open_outputs()
-    # The name by which completions are asked for, also with `python -m dumbbell`.
-    app(prog_name="dumbbell")
+    interrupt_by_signals()
+    try:
+        # The name by which completions are asked for, also with `python -m dumbbell`.
+        app(prog_name="dumbbell")
+    except OSError as error:
+        # The help did not fit on the disk.
+        note(f"error: standard output: {error.strerror}")
+        sys.exit(end_outputs(UNFINISHED))
+    except SystemExit as ended:
+        sys.exit(end_outputs(ended.code if isinstance(ended.code, int) else 0))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 import shlex
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from dumbbell.campaign.sources import is_installed
 from dumbbell.checkout import folder_of
 from dumbbell.cli.refusals import say
+from dumbbell.engine import catalogue
 from dumbbell.errors import refusal
 from dumbbell.files import write_text
 
@@ -56,7 +59,6 @@ PYTHON_TEST = """\
 from NAME import TYPE
 
 import dumbbell
-from dumbbell import Flow, topologies
 
 
 def test_it_has_the_properties_of_every_algorithm():
@@ -64,8 +66,8 @@ def test_it_has_the_properties_of_every_algorithm():
 
 
 def test_it_fills_a_link_alone():
-    shape = topologies.dumbbell(pairs=1, rate="10 Mbit/s", delay="20 ms")
-    flow = Flow(name="fg", from_="s1", to="d1", tcp=TYPE())
+    shape = dumbbell.topologies.dumbbell(pairs=1, rate="10 Mbit/s", delay="20 ms")
+    flow = dumbbell.Flow(name="fg", from_="s1", to="d1", tcp=TYPE())
     run = dumbbell.run(shape.scenario(duration="30 s", flows=[flow]))
     assert run.flow("fg").goodput_bps > 8e6
 """
@@ -156,6 +158,14 @@ mod tests {
 }
 """
 
+# What a file of the engine cannot be named after: words of Rust, and what the start imports, by the name of its type.
+RUST_WORDS = frozenset(
+    "abstract as async await become box break const continue crate do dyn else enum extern false final fn for gen if impl in "
+    "let loop macro match mod move mut override priv pub ref return self static struct super trait true try type typeof "
+    "unsafe unsized use virtual where while yield "
+    "ack congestion context control setup signal time undo".split()
+)
+
 REGISTRY_END = "}\n\n/// The congestion control of one connection"
 
 
@@ -172,6 +182,7 @@ def algorithm(name: str, *, rust: bool, output: Path) -> None:
     if re.fullmatch(r"[a-z][a-z0-9]{0,8}", name) is None:
         raise refusal("NAME", name, "at most nine lower-case letters and digits, a letter first")
     type_name = name.capitalize()
+    _refuse_unusable(name, type_name, rust=rust)
     if rust:
         _write_rust(name, type_name)
         return
@@ -193,6 +204,26 @@ def algorithm(name: str, *, rust: bool, output: Path) -> None:
         f'Use it with: tcp={type_name}(), or in a file tcp = "python:{name}.{type_name}", '
         f"which runs with --allow python:{name}.{type_name}"
     )
+
+
+def _refuse_unusable(name: str, type_name: str, *, rust: bool) -> None:
+    """Refuse a name under which nothing could use the algorithm."""
+    if rust:
+        if name in RUST_WORDS:
+            problem = "is a word of Rust, or a type that the file uses"
+        elif name in catalogue()["variants"]:
+            problem = "is registered"
+        else:
+            return
+    elif keyword.iskeyword(name) or keyword.iskeyword(type_name):
+        problem = "is a word of Python"
+    elif name in sys.stdlib_module_names:
+        problem = "is a module of Python"
+    elif (found := find_spec(name)) is not None and is_installed(found.origin or ""):
+        problem = "is an installed module"
+    else:
+        return
+    raise refusal("NAME", name, "a name that is not in use, such as myalgo", problem=problem)
 
 
 def _write_rust(name: str, type_name: str) -> None:

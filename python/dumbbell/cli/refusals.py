@@ -1,12 +1,17 @@
-"""Errors and warnings of the command line: one line on standard error, an exit code, never a traceback."""
+"""Errors and warnings of the command line: one line on standard error, an exit code, never a traceback.
+
+An exception of a module of the user's is one line too, followed by the lines of that module that led to it.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -14,18 +19,26 @@ from typing import NoReturn, ParamSpec, TextIO
 
 import typer
 
+from dumbbell.cli.signals import exit_code
 from dumbbell.errors import (
     ControlError,
+    EngineError,
     IdenticalRunsWarning,
     RunsInterrupted,
     ScenarioError,
     ScenarioWarning,
 )
 from dumbbell.printable import printable
+from dumbbell.tracebacks import frames_of
 
-__all__ = ["UNFINISHED", "guarded", "note", "open_outputs", "refuse", "say", "say_json"]
+__all__ = ["UNFINISHED", "end_outputs", "guarded", "note", "open_outputs", "refuse", "say", "say_json"]
 
-UNFINISHED = 2  # of rejected input and of interrupts
+UNFINISHED = 2  # of rejected input
+
+FAULTY = 1  # of an error of our own
+
+# Lines of the user's modules that are shown of an exception.
+MOST_FRAMES = 5
 
 Parameters = ParamSpec("Parameters")
 
@@ -57,9 +70,24 @@ def say_json(value: object, *, indent: int | None = None) -> None:
     say(text)
 
 
+def end_outputs(code: int) -> int:
+    """Write what is left of standard output, and return the exit code: that of an error if it cannot be written."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # Nobody reads on, as behind `head`, or the disk is full. The interpreter would try it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            note(f"error: standard output: {error.strerror}")
+            return code or UNFINISHED
+    return code
+
+
 def note(text: str) -> None:
     """Write one line to standard error; results are on standard output."""
-    sys.stderr.write(f"{printable(text)}\n")
+    with contextlib.suppress(OSError):
+        # On a full disk, the exit code has to do.
+        sys.stderr.write(f"{printable(text)}\n")
 
 
 def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
@@ -90,23 +118,64 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
         except (ControlError, ScenarioError) as error:
             refuse(str(error))
         except BrokenPipeError:
-            # The pipe was closed, as by `head`. The rest of the buffer cannot be written.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename is not None else ""
-            refuse(f"{where}{error.strerror or error}")
+            # The pipe was closed, as by `head`.
+            raise typer.Exit(end_outputs(0)) from None
+        except MemoryError as error:
+            refuse(
+                f"not enough memory for this input ({error})"
+                if str(error)
+                else "not enough memory for this input"
+            )
         except RunsInterrupted as interrupt:
             note(str(interrupt))
-            raise typer.Exit(UNFINISHED) from None
+            raise typer.Exit(exit_code()) from None
         except KeyboardInterrupt as interrupt:
             note(str(interrupt) or "interrupted")
-            raise typer.Exit(UNFINISHED) from None
+            raise typer.Exit(exit_code()) from None
+        except (typer.Exit, typer.Abort):
+            raise
+        except (Exception, SystemExit) as error:
+            _report(error)
 
     return wrapped
 
 
-def refuse(text: str) -> NoReturn:
-    """Print the error in one line and exit with the code of bad input."""
+def refuse(text: str, code: int = UNFINISHED) -> NoReturn:
+    """Print the error in one line and exit, by default with the code of bad input."""
     note("error: " + " ".join(text.split()))
+    raise typer.Exit(code)
+
+
+def _report(error: BaseException) -> NoReturn:
+    """Say what went wrong in a module of the user's, in the system, or in this package."""
+    frames = frames_of(error)
+    if isinstance(error, OSError) and not (frames and frames[-1].is_innermost):
+        if error.filename is None:
+            end_outputs(UNFINISHED)
+        refuse(" ".join(filter(None, [_name_of(error), error.strerror or str(error)])))
+    if isinstance(error, EngineError):
+        refuse(str(error), FAULTY)
+    text = ", ".join([_text_of(error), *map(str, getattr(error, "__notes__", ()))])
+    if not frames:
+        innermost = traceback.extract_tb(error.__traceback__)[-1]
+        refuse(
+            f"internal error, please report it: {text} (line {innermost.lineno} of {innermost.filename})",
+            FAULTY,
+        )
+    note("error: " + " ".join(text.split()))
+    for frame in frames[-MOST_FRAMES:]:
+        note(" ".join(f"line {frame.line} of {frame.file}, in {frame.function}: {frame.text}".split()))
     raise typer.Exit(UNFINISHED)
+
+
+def _name_of(error: OSError) -> str:
+    return "" if error.filename is None else f"{error.filename}:"
+
+
+def _text_of(error: BaseException) -> str:
+    """Return class and message; the class may be the user's, and have no message."""
+    try:
+        message = str(error)
+    except Exception:
+        message = "without a message"
+    return ": ".join(filter(None, [type(error).__name__, message]))

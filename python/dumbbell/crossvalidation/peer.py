@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from dumbbell.checkout import member_of
+from dumbbell.checkout import member_of, some
 from dumbbell.crossvalidation.loading import folder, imported
 from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
@@ -221,12 +221,16 @@ def available(path: str | Path | None = None) -> list[str]:
     ----------
     path
         See `folder`.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such folder, or no driver in it.
     """
-    return sorted(
-        entry.name
-        for entry in folder(path).iterdir()
-        if (entry / "__init__.py").is_file() and entry.name != GRIDS
-    )
+    place = folder(path)
+    drivers = [entry for entry in place.iterdir() if (entry / "__init__.py").is_file()]
+    names = [entry.name for entry in drivers if entry.name != GRIDS]
+    return some(names, "peers", place, "a folder with a folder for each peer")
 
 
 def load_peer(name: str, path: str | Path | None = None) -> Peer:

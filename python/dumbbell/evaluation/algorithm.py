@@ -186,7 +186,7 @@ def _value(text: str) -> Any:
     """Return a number, a truth value or a text."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import pandas as pd
 
 from dumbbell import claims, report
-from dumbbell.checkout import folder_of, forget, member_of, where
+from dumbbell.checkout import folder_of, forget, member_of, some, where
 from dumbbell.errors import refusal
 from dumbbell.run import Runs
 from dumbbell.scenario import Scenario
@@ -209,9 +209,18 @@ def available(path: str | Path | None = None) -> list[str]:
     ----------
     path
         See `folder`.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such folder, or no paper in it.
     """
-    return sorted(
-        entry.name.replace("_", "-") for entry in folder(path).iterdir() if (entry / "__init__.py").is_file()
+    place = folder(path)
+    return some(
+        [entry.name.replace("_", "-") for entry in place.iterdir() if (entry / "__init__.py").is_file()],
+        "papers",
+        place,
+        "a folder with a folder for each paper",
     )
 
 

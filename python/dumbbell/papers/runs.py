@@ -69,7 +69,7 @@ class PaperRuns(PlannedRuns[PlannedRun]):
         if client is None:
             self.make(on_threads(_reduction(self.paper), self.settings.threads), display)
         else:
-            self.make(on_cluster(_Remote.of(self.paper), client), display)
+            self.make(on_cluster(_Remote.of(self.paper), client, lambda text: display.warn([text])), display)
 
     def tables(self) -> list[pd.DataFrame]:
         """Return the results of each seed: ``key``, ``stage``, ``hash``, ``seed``, ``run`` and the columns of the paper."""

@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import tomli_w
 
 from dumbbell import _engine, addressing
 from dumbbell.arguments import file_path
+from dumbbell.documents import Form, parsed
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.external import canonical, with_controls
 from dumbbell.files import read_input
@@ -359,7 +359,7 @@ class Scenario(Part):
         cls,
         text: str | bytes,
         *,
-        form: Literal["toml", "json"] | None = None,
+        form: Form | None = None,
         folder: str | os.PathLike[str] = ".",
         source: str = "text",
     ) -> Self:
@@ -392,17 +392,11 @@ class Scenario(Part):
         decoded = _decoded(text, source)
         if form is None:
             form = "json" if decoded.lstrip().startswith("{") else "toml"
-        load: Callable[[str], Any] = json.loads if form == "json" else tomllib.loads
-        completed = _completed(decoded, load, Path(folder))
+        completed = _completed(decoded, form, Path(folder))
         if completed is not None:
             return cls.from_dict(completed)
         _normal(decoded, form)
-        try:
-            data = load(decoded)
-        except ValueError as error:
-            accepted = f"a {form.upper()} document"
-            raise refusal(source, str(error), accepted, problem="could not be parsed", quoted=False) from None
-        return cls.from_dict(data)
+        return cls.from_dict(parsed(decoded, form, source))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
@@ -431,7 +425,7 @@ class Scenario(Part):
         return cls._from_file(path, "json")
 
     @classmethod
-    def _from_file(cls, path: str | os.PathLike[str], form: Literal["toml", "json"]) -> Self:
+    def _from_file(cls, path: str | os.PathLike[str], form: Form) -> Self:
         file = file_path("file", path)
         content = read_input(file, LARGEST_FILE_BYTES + 1)
         return cls.from_text(content, form=form, folder=file.parent, source=str(path))
@@ -527,7 +521,7 @@ def _normalize(data: dict[str, Any]) -> str:
         raise
 
 
-def _normal(text: str, form: Literal["toml", "json"]) -> str:
+def _normal(text: str, form: Form) -> str:
     """Return the canonical form of a document; an error suggests the unit that was meant."""
     try:
         return _engine.normalize(text, form)
@@ -555,11 +549,11 @@ def _refuse_unwritable(value: Any, path: str) -> None:
         raise refusal(path or "scenario", value, "a number of at most 64 bits")
 
 
-def _completed(text: str, load: Callable[[str], Any], folder: Path) -> dict[str, Any] | None:
+def _completed(text: str, form: Form, folder: Path) -> dict[str, Any] | None:
     """Return the data of a file with the traces and controls that it names; ``None`` if it names none, or cannot be parsed."""
     try:
-        data = load(text)
-    except (ValueError, RecursionError):
+        data = parsed(text, form, "")
+    except ScenarioError:
         # The engine says what is wrong, and where.
         return None
     if not isinstance(data, dict):

@@ -9,17 +9,39 @@ from typing import Any
 from dumbbell.errors import refusal
 from dumbbell.files import read_text
 
-__all__ = ["read_trace", "with_traces"]
+__all__ = ["LONGEST_MS", "read_trace", "with_traces"]
+
+LONGEST_MS = 10**12
+"""Length of the longest trace that the engine accepts, ms."""
+
+# Digits of a number; a longer one takes Python long to read.
+LONGEST_NUMBER = 1000
 
 
 def read_trace(path: Path) -> tuple[int, ...]:
-    """Return the times of a trace, in milliseconds; order and bounds are checked by the engine."""
-    times = []
+    """Return the times of a trace, in milliseconds.
+
+    Raises
+    ------
+    ScenarioError
+        A line is no time, or is before the one above it; or the trace has no length. The message names file and line.
+    OSError
+        The file cannot be read.
+    """
+    times: list[int] = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
-        if not (line.strip().isascii() and line.strip().isdigit()):
-            accepted = "a whole number of milliseconds"
-            raise refusal(f"{path}, line {number}", f'"{line}"', accepted, quoted=False)
-        times.append(int(line))
+        place, text = f"{path}, line {number}", line.strip()
+        if not (text.isascii() and text.isdigit()):
+            raise refusal(place, line, "a whole number of milliseconds")
+        time = int(text) if len(text) <= LONGEST_NUMBER else LONGEST_MS + 1
+        if time > LONGEST_MS:
+            raise refusal(place, text, "a time of at most 10^12 milliseconds")
+        if times and time < times[-1]:
+            raise refusal(place, text, f"a time of at least that of the line before, {times[-1]}")
+        times.append(time)
+    if not times or times[-1] == 0:
+        found = "no time" if not times else f"{len(times)} times of 0"
+        raise refusal(str(path), found, "a trace whose last time, its length, is above 0", quoted=False)
     return tuple(times)
 
 

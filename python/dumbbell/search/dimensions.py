@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from dumbbell.arguments import file_path
+from dumbbell.documents import toml_of
 from dumbbell.errors import refusal
 from dumbbell.files import read_input
 
@@ -282,9 +282,4 @@ def bounds_from_file(path: Any) -> dict[str, Any]:
         The file cannot be read.
     """
     file = file_path("bounds", path)
-    try:
-        return tomllib.loads(read_input(file).decode("utf-8-sig"))
-    except ValueError as error:
-        raise refusal(
-            str(path), str(error), "a TOML document", problem="could not be parsed", quoted=False
-        ) from None
+    return toml_of(read_input(file), str(path))
