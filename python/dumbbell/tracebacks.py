@@ -33,7 +33,11 @@ class Elsewhere(Exception):  # noqa: N818 - the cause of an error
 
     def __init__(self, text: str, frames: Sequence[Frame]) -> None:
         super().__init__(f"in the process that ran the job:\n{text}")
+        self.text = text
         self.frames = frames
+
+    def __reduce__(self) -> tuple[type[Elsewhere], tuple[str, Sequence[Frame]]]:
+        return type(self), (self.text, self.frames)
 
 
 def frames_of(error: BaseException) -> Sequence[Frame]:

@@ -104,12 +104,14 @@ def _folder(file: Path) -> None:
     file.mkdir()
 
 
-def _link(target: str) -> Damage:
-    def damage(file: Path) -> None:
-        file.unlink()
-        file.symlink_to(target)
+def _link(file: Path) -> None:
+    file.unlink()
+    file.symlink_to("nothing")
 
-    return damage
+
+def _loop(file: Path) -> None:
+    file.unlink()
+    file.symlink_to(file.name)
 
 
 def _zeros(file: Path) -> None:
@@ -130,8 +132,8 @@ NOISE = random.Random(1).randbytes(3000)
 DAMAGES: dict[str, Damage] = {
     "missing": _missing,
     "a folder": _folder,
-    "a link to nothing": _link("nothing"),
-    "a link to itself": _link("itself"),
+    "a link to nothing": _link,
+    "a link to itself": _loop,
     "an endless device": _zeros,
     "an idle pipe": _pipe,
     "empty": _content(lambda _: b""),

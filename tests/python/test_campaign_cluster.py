@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster, Security
 
-from dumbbell import Campaign, Flow, ScenarioError, Uniform, campaign, papers, topologies
+from dumbbell import Campaign, Control, ControlError, Flow, ScenarioError, Uniform, campaign, papers, topologies
 from dumbbell.campaign import Store, cluster
 from dumbbell.errors import ResultsError
 from small_paper import SMALL, forget_papers, write_paper
@@ -27,6 +27,16 @@ QUEUE = "links.r1-r2.queue.limit"
 
 # The scheduler and the client say what they think of killed workers.
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+class Small(Control):
+    """A window below a segment."""
+
+    def on_ack(self, ack):  # noqa: ARG002 - the signature of Control
+        self.cwnd = 1.0
+
+    def on_congestion(self, congestion):
+        pass
 
 
 def goodput(runs):
@@ -257,6 +267,27 @@ def test_a_killed_campaign_loses_only_runs_in_progress(client, tmp_path):
         (found.store / f"{name}.parquet").unlink(missing_ok=True)
     wanted(tmp_path / "straight", **size).run(progress=False)
     assert content(tmp_path / "straight") == content(tmp_path / "killed")
+
+
+def test_a_silent_worker_is_named_and_its_runs_are_not_lost(client, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(cluster, "SILENT_S", 1.5)
+    monkeypatch.setattr(cluster, "COUNTED_S", 0.3)
+    address, process = next(iter(client.run(os.getpid).items()))
+    os.kill(process, signal.SIGSTOP)
+    threading.Timer(8.0, os.kill, (process, signal.SIGCONT)).start()
+    found = wanted(tmp_path).run(client, progress=False)
+    assert found.made == 40
+    said = capfd.readouterr().err
+    assert said.count(f"warning: worker {address} has not answered for ") == 1
+    assert "distributed.scheduler.worker-ttl" in said
+
+
+def test_a_control_that_is_wrong_is_refused_as_on_this_machine(client, tmp_path):
+    own = scenario("2 s").with_values({"flows.fg.tcp": Small()})
+    for on in (None, client):
+        with pytest.raises(ControlError) as refused:
+            Campaign(own, store=tmp_path / str(on is None)).run(on, progress=False)
+        assert str(refused.value).startswith("Small.on_ack: cwnd is 1.0; expected a finite number of bytes")
 
 
 def test_a_failing_reduction_is_reported_and_completed_runs_are_kept(client, tmp_path):

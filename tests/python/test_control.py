@@ -7,9 +7,11 @@ import importlib
 import inspect
 import json
 import math
+import os
 import pickle
 import random
 import re
+import signal
 import subprocess
 import sys
 import traceback
@@ -452,10 +454,58 @@ def test_the_check_raises_what_the_control_raises():
         dumbbell.check("reno")
 
 
-def test_an_exception_in_another_process_is_raised_with_its_traceback():
+class Deadly(Aimd):
+    """Ends its process at the first congestion, the first time or always."""
+
+    marker: str = ""
+
+    def on_congestion(self, congestion):
+        if not self.marker or not os.path.exists(self.marker):  # noqa: PTH110 - where the class arrives, pathlib does not
+            if self.marker:
+                open(self.marker, "w").close()  # noqa: PTH123, SIM115
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().on_congestion(congestion)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("wrong", "kind"), [("nan", ControlError), ("raises", ZeroDivisionError)])
+def test_an_exception_is_the_same_from_this_process_and_from_another(threads, wrong, kind):
+    with pytest.raises(kind) as here:
+        dumbbell.run(scenario(Reacting(wrong=wrong), quantities=()))
+    with pytest.raises(kind) as caught:
+        dumbbell.run_many(scenario(Reacting(wrong=wrong), quantities=()), runs=1, threads=threads, progress=False)
+    assert (type(caught.value), str(caught.value)) == (type(here.value), str(here.value))
+    assert vars(caught.value) == vars(here.value)
+
+
+def test_an_exception_of_another_process_has_its_traceback_as_its_cause():
     with pytest.raises(ZeroDivisionError, match="a bug") as caught:
         dumbbell.run_many(scenario(Reacting(), quantities=()), runs=2, threads=2, progress=False)
-    assert any("in on_congestion" in note for note in caught.value.__notes__)
+    assert "in on_congestion" in str(caught.value.__cause__)
+    assert caught.value.__cause__.frames[-1].function == "on_congestion"
+
+
+def test_a_control_that_ends_its_process_is_named_with_its_run_and_completed_runs_are_kept():
+    jobs = [scenario(Aimd(), quantities=()), scenario(Deadly(), quantities=(), name="deadly")]
+    completed = []
+    with pytest.raises(ControlError) as caught:
+        dumbbell.run_many(
+            jobs, runs=2, threads=2, progress=False, finished=lambda runs: completed.extend(runs.completed_jobs)
+        )
+    assert re.fullmatch(
+        r'python:\S+\.Deadly: the process of run [01] with seed 1 of "deadly" ended by the signal SIGKILL, twice; '
+        "expected a control that leaves its process alone, and enough memory",
+        str(caught.value),
+    )
+    assert set(completed) <= {0, 1}
+    assert completed
+
+
+def test_jobs_of_a_process_that_died_once_are_repeated(tmp_path):
+    marker = str(tmp_path / "died")
+    runs = dumbbell.run_many(scenario(Deadly(marker=marker), quantities=()), runs=6, threads=2, progress=False)
+    assert (tmp_path / "died").exists()
+    assert runs.flows["run"].tolist() == [run for run in range(6) for _ in range(2)]
 
 
 def test_controls_of_a_script_run_in_other_processes(tmp_path):

@@ -59,6 +59,33 @@ def test_aimd_in_c_has_the_bits_of_rust_and_python(aimd, increase, decrease, rul
     assert compiled.fingerprint != dumbbell.run(scenario(Library(aimd, increase=4)), seed=3).fingerprint
 
 
+@pytest.mark.parametrize("kind", [native, wasm])
+def test_a_part_of_a_library_is_refused_in_a_sentence(folder, tmp_path, kind):
+    whole = kind(folder).read_bytes()
+    part = tmp_path / "part.so"
+    # An exception would be the least: a library whose pages are missing ends the process.
+    for length in sorted({*range(0, len(whole), 97), *range(64), len(whole) - 1}):
+        part.write_bytes(whole[:length])
+        with pytest.raises(ScenarioError, match=r"part\.so") as refused:
+            Library(part)
+        assert "\n" not in str(refused.value)
+
+
+def test_a_library_for_another_machine_or_purpose_is_refused_before_it_is_loaded(folder, tmp_path):
+    made = tmp_path / "changed.so"
+    whole = bytearray(native(folder).read_bytes())
+    assert whole[:4] == b"\x7fELF", "SKIPPED: the headers of other systems"
+    for place, value, words in ((18, 0xF3, "Riscv64"), (16, 1, "no shared library"), (18, 0xB7, "")):
+        changed_bytes = bytearray(whole)
+        changed_bytes[place] = value
+        made.write_bytes(changed_bytes)
+        with pytest.raises(ScenarioError, match=f"cannot be loaded.*{words}"):
+            Library(made)
+    other = native(tmp_path, "void __attribute__((constructor)) run(void) { __builtin_trap(); }", name="other.so")
+    with pytest.raises(ScenarioError, match="without the function dumbbell_library"):
+        Library(other)
+
+
 def test_it_passes_the_check_and_is_probed(aimd):
     dumbbell.check(Library(aimd))
     compiled, interpreted = (

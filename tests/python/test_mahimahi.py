@@ -80,7 +80,11 @@ def test_units_are_stated_by_the_header_or_the_arguments(tmp_path):
         ("time_s,rate_mbps\n", (), "no line of numbers"),
         ("time_s,rate_mbps\n0,x\n", (), "line 2"),
         ("time_s,rate_mbps\n0,-1\n", (), "at least 0"),
-        ("time_s,rate_mbps\n0,1\n0,1\n", (), "line 3"),
+        ("time_s,rate_mbps\n1,1\n0,1\n", (), "line 3"),
+        ("0,1\n1,1\n", (), "line 1"),
+        ('time_s,rate_mbps\n0,"' + "1" * 200_000 + '"\n', (), "line 2"),
+        ("time_s;rate_mbps\n0;5,5\n", (), "line 2"),
+        ("time_s,rate_mbps\n0,1\n1e300,1\n", (), "in all"),
         ("time_s,rate_mbps\n0,0\n1,0\n", (), "0 bytes in all"),
         ("time_s,rate_mbps\n0,1\n", ("--rate", "rate_mbps:furlongs"), "furlongs"),
         ("time_s,rate_mbps\n0,1e300\n", (), "opportunities"),
@@ -94,7 +98,80 @@ def test_files_that_are_not_as_they_should_be_are_refused(tmp_path, text, option
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("times", [[], [0], [3, 2], [-1, 5]])
+@pytest.mark.parametrize(
+    ("text", "duration_s", "mean_mbps"),
+    [
+        # The last rate holds as long as the one before it, also if it is none.
+        ("time_s,rate_mbps\n0,5\n10,0\n20,0\n", 30.0, 5 / 3),
+        ("time_s,rate_mbps\n0,0\n10,5\n20,0\n", 30.0, 5 / 3),
+        ("time_s,rate_kbps\n0,5000\n1,10\n2,10\n", 3.0, 5.02 / 3),
+        # Since 1970, in milliseconds and in seconds.
+        (
+            "time_ms,rate_kbps\n1453121790686,3155.8\n1453121791686,3048\n1453121792686,0\n1453121793686,100\n",
+            4.0,
+            6.3038 / 4,
+        ),
+        ("time_s,rate_mbps\n1453121790.686,2\n1453121791.686,4\n", 2.0, 3.0),
+        # What tables are written with.
+        ("\ufefftime_s,rate_mbps\n0,5\n1,5\n", 2.0, 5.0),
+        ("time_s\trate_mbps\n0\t5\n1\t5\n", 2.0, 5.0),
+        ("time_s;rate_mbps\r\n0;5\r\n1;5\r\n", 2.0, 5.0),
+        ("time_s rate_mbps\n\n0 5\n1 5\n", 2.0, 5.0),
+        # Prepared traces have no header.
+        ("0.0\t4.03\n5.0\t0.5\n10.0\t1.2\n", 15.0, 5.73 / 3),
+        ("0.0 4.03\n5.0 0.5\n10.0 1.2\n", 15.0, 5.73 / 3),
+        # The last of several lines with a time counts, also at the end.
+        ("time_s,rate_mbps\n0,5\n1,5\n1,6\n2,4\n2,7\n", 3.0, 6.0),
+    ],
+)
+def test_a_table_keeps_its_length_and_its_mean(tmp_path, text, duration_s, mean_mbps):
+    (tmp_path / "rates").write_text(text, encoding="utf-8")
+    done = call("import", tmp_path / "rates", "--output", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    found = mahimahi.describe(mahimahi.read_trace(tmp_path / "out"))
+    assert found.duration_s == duration_s
+    # Within one opportunity.
+    assert abs(found.mean_bps - mean_mbps * 1e6) * duration_s <= 1504 * 8
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("5\n3\n7\n", 2, ("3", "at least that of the line before, 5")),
+        ("5\nx\n", 2, ("x", "whole number")),
+        ("5\n-3\n", 2, ("-3", "whole number")),
+        ("5\n\n", 2, ("whole number",)),
+        ("5\n\0\n", 2, ("whole number",)),
+        ("1000000000001\n", 1, ("at most 10^12",)),
+        ("18446744073709551616\n", 1, ("at most 10^12",)),
+        ("9" * 5000, 1, ("at most 10^12",)),
+        ("0\n" * 30, None, ("30 times of 0", "above 0")),
+        ("", None, ("no time", "above 0")),
+    ],
+)
+def test_a_faulty_line_of_a_trace_is_named_with_its_file(tmp_path, text, line, words):
+    (tmp_path / "good").write_text("1\n")
+    (tmp_path / "bad.down").write_text(text)
+    done = call("describe", tmp_path / "good", tmp_path / "bad.down")
+    assert done.exit_code == 2
+    assert f"bad.down{'' if line is None else f', line {line}'}: " in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_a_long_trace_with_few_lines_is_described_like_a_listed_one():
+    # 30 years, and a comparison with all of the seconds of a shorter one.
+    assert mahimahi.describe([1, 10**12]).duration_s == 1e9
+    times = np.array([1, 1, 5, 1500, 1999, 2000, 2001, 7000, 7001, 9999])
+    found = mahimahi.describe(times)
+    rates = np.bincount((times - 1) // 1000, minlength=9)[:9] * 12032.0
+    off = rates - rates.mean()
+    assert (found.min_bps, found.median_bps, found.max_bps) == (0.0, np.median(rates), rates.max())
+    assert found.variation == pytest.approx(rates.std() / rates.mean())
+    assert found.autocorrelation == pytest.approx(np.sum(off[1:] * off[:-1]) / np.sum(off**2))
+
+
+@pytest.mark.parametrize("times", [[], [0], [3, 2], [-1, 5], [10**13], [2**64], [10**400], [1.5], ["1"], [[1, 2]]])
 def test_lists_that_are_no_traces_are_refused(times):
     with pytest.raises(ScenarioError):
         mahimahi.describe(times)

@@ -24,9 +24,8 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), Refusal> {
     }
     // Mach-O has an underscore before the names of C.
     let is_entry = |name: &[u8]| name.strip_prefix(b"_").unwrap_or(name) == ENTRY.as_bytes();
-    let mut exports = file.exports().map_err(unloadable)?;
-    while let Some(export) = exports.next().map_err(unloadable)? {
-        if matches!(export.name(), NameOrOrdinal::Name(name) if is_entry(name)) {
+    for export in file.exports().map_err(unloadable)? {
+        if matches!(export.map_err(unloadable)?.name(), NameOrOrdinal::Name(name) if is_entry(name)) {
             return Ok(());
         }
     }
