@@ -207,7 +207,9 @@ def _opened(number: int, path: str | None, mode: int) -> Any:
     os.dup2(opened, number)
     if opened != number:
         os.close(opened)
-    return open(number, "r" if mode == os.O_RDONLY else "w", encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
+    # Messages are written line by line.
+    buffering = 1 if number == 2 else -1
+    return open(number, "r" if mode == os.O_RDONLY else "w", buffering, encoding="utf-8", closefd=False)
 
 
 def _ended(main: Any) -> int:
@@ -224,9 +226,8 @@ def _ended(main: Any) -> int:
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
-                stream.flush()
+                getattr(stream, "buffer", stream).flush()
         except OSError:
-            # The interpreter complains at its end.
-            os.write(2, b"Exception ignored while flushing a stream\n")
+            # The exit code of an interpreter that cannot write at its end.
             code = 120
     return code

@@ -10,13 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import inputs
+import pytest
 from commands import Command, Ended, Zygote
 
 # What only a fault of our own says.
-FAULTS = ("Traceback", "panicked", "internal error", "Exception ignored", "Fatal Python error", "RuntimeWarning")
+FAULTS = (
+    "Traceback",
+    "panicked",
+    "internal error",
+    "Exception ignored",
+    "Fatal Python error",
+    "RuntimeWarning",
+)
 
 # A terminal obeys these; line feeds end lines.
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")

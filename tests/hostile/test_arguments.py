@@ -48,7 +48,23 @@ def test_what_is_no_number_is_refused_by_the_option(call, folder, option, value)
 WORDS = [word for word in [*keyword.kwlist, "none", "true", "false"] if word.isalpha() and word.islower()]
 MODULES = sorted(name for name in sys.stdlib_module_names if name.isalnum() and len(name) <= 9)[::6]
 INSTALLED = ["numpy", "typer", "pandas", "dumbbell", "pytest", "rich"]
-MISSHAPEN = ["", " ", "Upper", "1abc", "a-b", "a.b", "../a", "/tmp/a", "a b", "ten1234567", "é", "a\nb", "\x1b[31m", "-", "a/"]
+MISSHAPEN = [
+    "",
+    " ",
+    "Upper",
+    "1abc",
+    "a-b",
+    "a.b",
+    "../a",
+    "/tmp/a",
+    "a b",
+    "ten1234567",
+    "é",
+    "a\nb",
+    "\x1b[31m",
+    "-",
+    "a/",
+]
 
 
 @pytest.mark.parametrize("name", [*WORDS, *MODULES, *INSTALLED, *MISSHAPEN], ids=ascii)
@@ -60,7 +76,9 @@ def test_a_name_that_cannot_be_used_is_refused(call, folder, name):
     assert sorted(folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("name", ["self", "type", "match", "mod", "gen", "ack", "undo", "time", "reno", "vegas"])
+@pytest.mark.parametrize(
+    "name", ["self", "type", "match", "mod", "gen", "ack", "undo", "time", "reno", "vegas"]
+)
 def test_a_name_that_rust_cannot_have_is_refused(call, name):
     said = call("new", "algorithm", name, "--rust")
     assert said.code == 2, (said.stdout, said.stderr)
@@ -146,7 +164,14 @@ OTHERS = {
     "no address": ["campaign", "campaign.toml", "--scheduler", "nowhere"],
     "no cluster": ["campaign", "campaign.toml", "--scheduler", "tcp://127.0.0.1:1"],
     "no port": ["campaign", "campaign.toml", "--scheduler", "tcp://127.0.0.1:99999999"],
-    "threads and a cluster": ["campaign", "campaign.toml", "--threads", "2", "--scheduler", "tcp://127.0.0.1:1"],
+    "threads and a cluster": [
+        "campaign",
+        "campaign.toml",
+        "--threads",
+        "2",
+        "--scheduler",
+        "tcp://127.0.0.1:1",
+    ],
     "a scenario of another name": ["init", "scenario.json"],
     "a scenario that exists": ["init", "scenario.toml"],
     "unknown column": ["trace", "import", "rates.csv", "--output", "out", "--time", "none:s"],
@@ -196,7 +221,9 @@ SURROUNDINGS = {
 }
 
 
-@pytest.mark.parametrize("command", [["run", "scenario.toml"], ["list"], ["run", "scenario.toml", "--plot", "-"]], ids=str)
+@pytest.mark.parametrize(
+    "command", [["run", "scenario.toml"], ["list"], ["run", "scenario.toml", "--plot", "-"]], ids=str
+)
 @pytest.mark.parametrize("kind", SURROUNDINGS)
 def test_odd_surroundings_change_nothing(call, command, kind):
     assert call(*command, environment=SURROUNDINGS[kind]).code == 0

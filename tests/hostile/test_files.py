@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 import inputs
+import pytest
 
 # The file that is damaged, and a command that reads it.
 READERS = {
@@ -36,7 +35,9 @@ ACCEPTED = {
 }
 
 # A binary module in place of a text is a matter of other tests.
-CASES = [(reader, damage) for reader in READERS for damage in inputs.DAMAGES if (reader, damage) not in ACCEPTED]
+CASES = [
+    (reader, damage) for reader in READERS for damage in inputs.DAMAGES if (reader, damage) not in ACCEPTED
+]
 
 
 @pytest.mark.parametrize(("reader", "damage"), CASES, ids=[f"{one}: {other}" for one, other in CASES])
@@ -54,9 +55,22 @@ def test_a_damaged_file_is_refused_by_its_name(call, folder, reader, damage):
 # --- parts that a store, a search and a user's module consist of ---
 
 
-@pytest.mark.parametrize("damage", [name for name in inputs.DAMAGES if name not in ("an idle pipe", "an endless device")])
+@pytest.mark.parametrize(
+    "damage", [name for name in inputs.DAMAGES if name not in ("an idle pipe", "an endless device")]
+)
 def test_a_damaged_journal_of_a_search_is_refused_or_made_anew(call, folder, damage):
-    command = ["search", "reno", "--objective", "low-utilization", "--budget", "1", "--vary", "rate", "--output", "found"]
+    command = [
+        "search",
+        "reno",
+        "--objective",
+        "low-utilization",
+        "--budget",
+        "1",
+        "--vary",
+        "rate",
+        "--output",
+        "found",
+    ]
     assert call(*command, "--bound", "rate=1..2", timeout_s=60.0).code == 0
     journal = folder / "found" / "journal.log"
     inputs.DAMAGES[damage](journal)

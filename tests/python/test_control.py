@@ -462,7 +462,7 @@ class Deadly(Aimd):
     def on_congestion(self, congestion):
         if not self.marker or not os.path.exists(self.marker):  # noqa: PTH110 - where the class arrives, pathlib does not
             if self.marker:
-                open(self.marker, "w").close()  # noqa: PTH123, SIM115
+                open(self.marker, "w").close()  # noqa: PTH123
             os.kill(os.getpid(), signal.SIGKILL)
         super().on_congestion(congestion)
 
@@ -473,7 +473,9 @@ def test_an_exception_is_the_same_from_this_process_and_from_another(threads, wr
     with pytest.raises(kind) as here:
         dumbbell.run(scenario(Reacting(wrong=wrong), quantities=()))
     with pytest.raises(kind) as caught:
-        dumbbell.run_many(scenario(Reacting(wrong=wrong), quantities=()), runs=1, threads=threads, progress=False)
+        dumbbell.run_many(
+            scenario(Reacting(wrong=wrong), quantities=()), runs=1, threads=threads, progress=False
+        )
     assert (type(caught.value), str(caught.value)) == (type(here.value), str(here.value))
     assert vars(caught.value) == vars(here.value)
 
@@ -490,7 +492,11 @@ def test_a_control_that_ends_its_process_is_named_with_its_run_and_completed_run
     completed = []
     with pytest.raises(ControlError) as caught:
         dumbbell.run_many(
-            jobs, runs=2, threads=2, progress=False, finished=lambda runs: completed.extend(runs.completed_jobs)
+            jobs,
+            runs=2,
+            threads=2,
+            progress=False,
+            finished=lambda runs: completed.extend(runs.completed_jobs),
         )
     assert re.fullmatch(
         r'python:\S+\.Deadly: the process of run [01] with seed 1 of "deadly" ended by the signal SIGKILL, twice; '
@@ -503,7 +509,9 @@ def test_a_control_that_ends_its_process_is_named_with_its_run_and_completed_run
 
 def test_jobs_of_a_process_that_died_once_are_repeated(tmp_path):
     marker = str(tmp_path / "died")
-    runs = dumbbell.run_many(scenario(Deadly(marker=marker), quantities=()), runs=6, threads=2, progress=False)
+    runs = dumbbell.run_many(
+        scenario(Deadly(marker=marker), quantities=()), runs=6, threads=2, progress=False
+    )
     assert (tmp_path / "died").exists()
     assert runs.flows["run"].tolist() == [run for run in range(6) for _ in range(2)]
 

@@ -43,7 +43,12 @@ def test_every_exception_crosses_processes_with_its_type_message_and_attributes(
         error.add_note("a note")
         error.field = "flows.fg"
         back = pickle.loads(pickle.dumps(error))
-        assert (type(back), str(back), back.__notes__, back.field) == (cls, str(error), ["a note"], "flows.fg")
+        assert (type(back), str(back), back.__notes__, back.field) == (
+            cls,
+            str(error),
+            ["a note"],
+            "flows.fg",
+        )
 
 
 def test_a_refusal_of_the_engine_is_equal_in_another_process():

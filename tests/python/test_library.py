@@ -81,7 +81,9 @@ def test_a_library_for_another_machine_or_purpose_is_refused_before_it_is_loaded
         made.write_bytes(changed_bytes)
         with pytest.raises(ScenarioError, match=f"cannot be loaded.*{words}"):
             Library(made)
-    other = native(tmp_path, "void __attribute__((constructor)) run(void) { __builtin_trap(); }", name="other.so")
+    other = native(
+        tmp_path, "void __attribute__((constructor)) run(void) { __builtin_trap(); }", name="other.so"
+    )
     with pytest.raises(ScenarioError, match="without the function dumbbell_library"):
         Library(other)
 

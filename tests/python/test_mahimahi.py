@@ -171,7 +171,9 @@ def test_a_long_trace_with_few_lines_is_described_like_a_listed_one():
     assert found.autocorrelation == pytest.approx(np.sum(off[1:] * off[:-1]) / np.sum(off**2))
 
 
-@pytest.mark.parametrize("times", [[], [0], [3, 2], [-1, 5], [10**13], [2**64], [10**400], [1.5], ["1"], [[1, 2]]])
+@pytest.mark.parametrize(
+    "times", [[], [0], [3, 2], [-1, 5], [10**13], [2**64], [10**400], [1.5], ["1"], [[1, 2]]]
+)
 def test_lists_that_are_no_traces_are_refused(times):
     with pytest.raises(ScenarioError):
         mahimahi.describe(times)

@@ -10,9 +10,8 @@ use object::{Architecture, File, Object, ObjectKind, ObjectSegment};
 /// [`ENTRY`](crate::native::ENTRY): the initializers of other libraries do not run.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), Refusal> {
     let file = File::parse(bytes).map_err(unloadable)?;
-    let is_inside = |(offset, size): (u64, u64)| {
-        offset.checked_add(size).is_some_and(|end| end <= bytes.len() as u64)
-    };
+    let is_inside =
+        |(offset, size): (u64, u64)| offset.checked_add(size).is_some_and(|end| end <= bytes.len() as u64);
     if !file.segments().all(|segment| is_inside(segment.file_range())) {
         return Err(unloadable("its end is missing"));
     }

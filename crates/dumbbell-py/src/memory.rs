@@ -24,7 +24,10 @@ fn end(size: usize) -> ! {
     // Nothing here allocates.
     let mut text = [0; 160];
     let mut rest = &mut text[..];
-    let _ = writeln!(rest, "error: not enough memory: {size} more bytes are not to be had; expected a smaller input");
+    let _ = writeln!(
+        rest,
+        "error: not enough memory: {size} more bytes are not to be had; expected a smaller input"
+    );
     let left = rest.len();
     let _ = std::io::stderr().write_all(&text[..text.len() - left]);
     // SAFETY: ends the process without handlers, which might allocate.

@@ -856,8 +856,9 @@ def main() -> None:
         # The name by which completions are asked for, also with `python -m dumbbell`.
         app(prog_name="dumbbell")
     except OSError as error:
-        # The help did not fit on the disk.
-        note(f"error: standard output: {error.strerror}")
-        sys.exit(end_outputs(UNFINISHED))
+        # The help does not fit on the disk.
+        if not end_outputs(0):
+            note(f"error: {error.strerror}")
+        sys.exit(UNFINISHED)
     except SystemExit as ended:
         sys.exit(end_outputs(ended.code if isinstance(ended.code, int) else 0))

@@ -160,10 +160,67 @@ mod tests {
 
 # What a file of the engine cannot be named after: words of Rust, and what the start imports, by the name of its type.
 RUST_WORDS = frozenset(
-    "abstract as async await become box break const continue crate do dyn else enum extern false final fn for gen if impl in "
-    "let loop macro match mod move mut override priv pub ref return self static struct super trait true try type typeof "
-    "unsafe unsized use virtual where while yield "
-    "ack congestion context control setup signal time undo".split()
+    [
+        "abstract",
+        "as",
+        "async",
+        "await",
+        "become",
+        "box",
+        "break",
+        "const",
+        "continue",
+        "crate",
+        "do",
+        "dyn",
+        "else",
+        "enum",
+        "extern",
+        "false",
+        "final",
+        "fn",
+        "for",
+        "gen",
+        "if",
+        "impl",
+        "in",
+        "let",
+        "loop",
+        "macro",
+        "match",
+        "mod",
+        "move",
+        "mut",
+        "override",
+        "priv",
+        "pub",
+        "ref",
+        "return",
+        "self",
+        "static",
+        "struct",
+        "super",
+        "trait",
+        "true",
+        "try",
+        "type",
+        "typeof",
+        "unsafe",
+        "unsized",
+        "use",
+        "virtual",
+        "where",
+        "while",
+        "yield",
+        "ack",
+        "congestion",
+        "context",
+        "control",
+        "setup",
+        "signal",
+        "time",
+        "undo",
+    ]
 )
 
 REGISTRY_END = "}\n\n/// The congestion control of one connection"
@@ -219,7 +276,9 @@ def _refuse_unusable(name: str, type_name: str, *, rust: bool) -> None:
         problem = "is a word of Python"
     elif name in sys.stdlib_module_names:
         problem = "is a module of Python"
-    elif (found := find_spec(name)) is not None and is_installed(found.origin or ""):
+    elif name == "dumbbell" or (
+        (found := find_spec(name)) is not None and is_installed(found.origin or "")
+    ):
         problem = "is an installed module"
     else:
         return

@@ -15,7 +15,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn, ParamSpec, TextIO
+from typing import IO, Any, NoReturn, ParamSpec, TextIO
 
 import typer
 
@@ -43,6 +43,19 @@ MOST_FRAMES = 5
 Parameters = ParamSpec("Parameters")
 
 
+class _Messages(io.TextIOWrapper):
+    """Standard error, on which a full disk loses messages and not the results."""
+
+    def write(self, text: str, /) -> int:
+        with contextlib.suppress(OSError):
+            super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            super().flush()
+
+
 def open_outputs() -> None:
     """Make standard output and standard error accept everything: they may be closed, or lack characters."""
     for name in ("stdout", "stderr"):
@@ -52,6 +65,9 @@ def open_outputs() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - open to the end
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="dumbbell")
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        encoding = sys.stderr.encoding
+        sys.stderr = _Messages(sys.stderr.detach(), encoding, errors="dumbbell", line_buffering=True)
 
 
 def say(text: str, *, controls: bool = False) -> None:
@@ -71,23 +87,30 @@ def say_json(value: object, *, indent: int | None = None) -> None:
 
 
 def end_outputs(code: int) -> int:
-    """Write what is left of standard output, and return the exit code: that of an error if it cannot be written."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        # Nobody reads on, as behind `head`, or the disk is full. The interpreter would try it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            note(f"error: standard output: {error.strerror}")
-            return code or UNFINISHED
+    """Write what is left of the outputs, and return the exit code: that of an error if the results cannot be written."""
+    failure = _unwritten(sys.stdout)
+    if failure is not None:
+        note(f"error: standard output: {failure.strerror}")
+        code = code or UNFINISHED
+    if isinstance(sys.stderr, _Messages):
+        _unwritten(sys.stderr.buffer)
     return code
+
+
+def _unwritten(stream: IO[Any]) -> OSError | None:
+    """Return why a stream cannot be written, if it cannot; that nobody reads it, as behind `head`, is no error."""
+    try:
+        stream.flush()
+    except OSError as error:
+        # The interpreter would try it again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return None if isinstance(error, BrokenPipeError) else error
+    return None
 
 
 def note(text: str) -> None:
     """Write one line to standard error; results are on standard output."""
-    with contextlib.suppress(OSError):
-        # On a full disk, the exit code has to do.
-        sys.stderr.write(f"{printable(text)}\n")
+    sys.stderr.write(f"{printable(text)}\n")
 
 
 def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
@@ -118,8 +141,8 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
         except (ControlError, ScenarioError) as error:
             refuse(str(error))
         except BrokenPipeError:
-            # The pipe was closed, as by `head`.
-            raise typer.Exit(end_outputs(0)) from None
+            _unwritten(sys.stdout)
+            raise typer.Exit(0) from None
         except MemoryError as error:
             refuse(
                 f"not enough memory for this input ({error})"
@@ -150,8 +173,8 @@ def _report(error: BaseException) -> NoReturn:
     """Say what went wrong in a module of the user's, in the system, or in this package."""
     frames = frames_of(error)
     if isinstance(error, OSError) and not (frames and frames[-1].is_innermost):
-        if error.filename is None:
-            end_outputs(UNFINISHED)
+        if error.filename is None and (failure := _unwritten(sys.stdout)) is not None:
+            refuse(f"standard output: {failure.strerror}")
         refuse(" ".join(filter(None, [_name_of(error), error.strerror or str(error)])))
     if isinstance(error, EngineError):
         refuse(str(error), FAULTY)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell import _engine
 from dumbbell.arguments import LARGEST_SEED, file_path, thread_count, whole_number
 from dumbbell.control import Control
-from dumbbell.errors import installation, refusal
+from dumbbell.errors import ResultsError, installation, refusal
 from dumbbell.files import make_folder
 from dumbbell.quantities import nanoseconds
 from dumbbell.scenario import Scenario
@@ -168,7 +168,7 @@ class Search:
         import optuna
 
         begun = time.monotonic()
-        with _quiet_optuna():
+        with _quiet_optuna(), _naming(self.folder / JOURNAL):
             study = self._study()
             while True:
                 trials = study.get_trials(deepcopy=False)
@@ -200,11 +200,21 @@ class Search:
         from optuna.storages.journal import JournalFileBackend
 
         make_folder(self.folder)
-        storage = JournalStorage(JournalFileBackend(str(self.folder / JOURNAL)))
-        study = optuna.create_study(
-            storage=storage, study_name=self.identity, direction="maximize", load_if_exists=True
-        )
-        if not study.get_trials(deepcopy=False):
+        journal = self.folder / JOURNAL
+        try:
+            storage = JournalStorage(JournalFileBackend(str(journal)))
+            study = optuna.create_study(
+                storage=storage, study_name=self.identity, direction="maximize", load_if_exists=True
+            )
+            is_new = not study.get_trials(deepcopy=False)
+        except OSError:
+            raise
+        except Exception as error:
+            # Optuna trusts the lines of its journal, so it may stumble in any way.
+            problem = f"is damaged ({type(error).__name__}: {error})"
+            accepted = "the journal of a search; --fresh begins again without it"
+            raise refusal("journal", str(journal), accepted, problem=problem, quoted=False) from None
+        if is_new:
             varied = {item.name: item.plain for item in self.dimensions if not item.is_fixed}
             study.enqueue_trial(varied)
         return study
@@ -255,6 +265,17 @@ class Search:
         return minimized(
             worst, self.dimensions, lambda points: self.measure.means(points, REDUCTION_RUNS), least
         )
+
+
+@contextmanager
+def _naming(journal: Path) -> Iterator[None]:
+    """Let an error of the system name the journal, if it names no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise ResultsError(error.errno, f"could not be written: {error.strerror}", str(journal)) from error
 
 
 @contextmanager
