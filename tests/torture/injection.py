@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -35,8 +35,9 @@ from distributed import LocalCluster
 
 if __name__ == "__main__":
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL") as cluster:
-        print(cluster.scheduler_address, *(worker.pid for worker in cluster.workers.values()), flush=True)
-        sys.stdin.read()
+        print(cluster.scheduler_address, flush=True)
+        for _ in sys.stdin:
+            print(*(worker.pid for worker in cluster.workers.values() if worker.pid), flush=True)
 """
 
 # Calls of a worker: those by which it reads code, asks for memory, and talks to the scheduler.
@@ -53,18 +54,23 @@ MOST_CALLS = 200
 
 
 @contextmanager
-def cluster() -> Iterator[tuple[str, list[int]]]:
-    """Yield the address of the scheduler of a cluster of two workers, and their process ids."""
+def cluster() -> Iterator[tuple[str, Callable[[], list[int]]]]:
+    """Yield the address of the scheduler of a cluster of two workers, and a function that returns their process ids."""
     with subprocess.Popen(
         [sys.executable, "-c", CLUSTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        address, *workers = process.stdout.readline().split()
+        stdin, stdout = process.stdin, process.stdout
+
+        def workers() -> list[int]:
+            print(file=stdin, flush=True)
+            return [int(worker) for worker in stdout.readline().split()]
+
         try:
-            yield address, [int(worker) for worker in workers]
+            yield stdout.readline().strip(), workers
         finally:
-            process.stdin.close()
+            stdin.close()
 
 
 def every_call(
@@ -98,18 +104,18 @@ def of_workers(place: Path, count: int, draw: random.Random) -> dict[str, list[s
     """Let calls of a worker of a cluster fail during a campaign."""
     begin = time.monotonic()
     found = {}
-    for number in range(count):
-        call = draw.choice(list(OF_WORKERS))
-        failure = Failure(call, draw.randrange(1, MOST_CALLS), draw.choice(OF_WORKERS[call]))
-        # Its worker may be dead afterwards.
-        with cluster() as (address, workers):
-            operation = disturbed.campaigned(place / "workers", "--scheduler", address)
-            operation.undisturbed()
-            with failing(workers[number % 2], failure):
+    with cluster() as (address, workers):
+        operation = disturbed.campaigned(place / "workers", scheduler=address)
+        operation.undisturbed()
+        for number in range(count):
+            call = draw.choice(list(OF_WORKERS))
+            failure = Failure(call, draw.randrange(1, MOST_CALLS), draw.choice(OF_WORKERS[call]))
+            # A worker that the last failure ended is replaced.
+            with failing(draw.choice(workers()), failure):
                 problems = operation.problems(None)
-        if problems:
-            found[f"worker: {failure}"] = problems
-            print(f"worker: {failure}: {problems}", flush=True)
+            if problems:
+                found[f"worker {number}: {failure}"] = problems
+                print(f"worker {number}: {failure}: {problems}", flush=True)
     print(
         f"workers: {count} failures, {time.monotonic() - begin:.0f} s: {len(found)} with problems", flush=True
     )

@@ -331,9 +331,6 @@ class Store:
         ResultsError
             They could not be written, as on a full disk. Earlier results are kept, and none of these are stored.
         """
-        # Before anything is added, because an error means that nothing was.
-        while len(self._parts) >= MERGED and len({part.width for part in self._parts[-MERGED:]}) == 1:
-            self._merge(MERGED)
         number = self._parts[-1].last + 1 if self._parts else 0
         table = runs if isinstance(runs, pa.Table) else arrow(runs)
         for name in INDEX:
@@ -342,9 +339,12 @@ class Store:
                 table.column_names.index(name), name, table[name].cast(EMPTY.schema.field(name).type)
             )
         stored = _names([Part(number, number, "", table)]).isin(_names(self._parts[-1:]))
-        if not stored.all():
-            table = table.filter(pa.array(~stored)).combine_chunks()
-            self._replace(0, self._write(number, number, table))
+        if stored.all():
+            return
+        # Before the runs are added, because an error means that they were not.
+        while len(self._parts) >= MERGED and len({part.width for part in self._parts[-MERGED:]}) == 1:
+            self._merge(MERGED)
+        self._replace(0, self._write(number, number, table.filter(pa.array(~stored)).combine_chunks()))
 
     def compact(self) -> None:
         """Merge all stored runs into one part, sorted by `INDEX`.
