@@ -85,7 +85,7 @@ class Operation(Protocol):
 def failures(
     outcome: Outcome, place: Path, *, names: Mapping[str, Sequence[str]] = ERRORS, for_good: bool
 ) -> Iterator[Failure]:
-    """Yield each call of an operation on files of its folder with each of its errors.
+    """Yield each call of an operation on files of its folder with each of its errors, one call after the other.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ END = "/end-of-the-operation"
 PR_SET_PTRACER = 0x59616D61
 
 # An operation that takes longer has hung.
-LONGEST_S = 60
+LONGEST_S = 300
 
 CALL = re.compile(r"^\d+ +(\w+)\(")
 
