@@ -76,6 +76,8 @@ class Operation(Protocol):
     """Something that is disturbed, in a folder of its own."""
 
     place: Path
+    # How many of the failures met a call.
+    met: int
 
     def undisturbed(self) -> Outcome:
         """Run it, keep what it leaves as the reference, and return its calls."""
@@ -135,6 +137,11 @@ def files(place: Path) -> dict[str, bytes]:
     }
 
 
+def complete_files(place: Path) -> dict[str, bytes]:
+    """Return the content of the files below a folder, without those that could be neither completed nor removed."""
+    return {name: content for name, content in files(place).items() if not name.endswith(".partial")}
+
+
 @dataclass
 class Filling:
     """What a process says that adds runs to a store."""
@@ -167,6 +174,7 @@ class Filled:
     values: int = 1
     reference: dict[str, bytes] = field(default_factory=dict)
     said: Filling = field(default_factory=Filling)
+    met: int = 0
 
     def _store(self, **settings: Any) -> Store:
         return Store(self.place / "store", COLUMNS, identity="engine", **settings)
@@ -216,6 +224,7 @@ class Filled:
         with merged_by_twos():
             self._begin()
             outcome = traced(lambda: self._fill(1 if failure is None or failure.and_later else 2), failure)
+            self.met += bool(outcome.failed)
             found = ended_badly(outcome)
             if outcome.value is not None:
                 self.said = outcome.value
@@ -262,15 +271,16 @@ class Command:
     inputs
         Texts of the files that are there, by name.
     results
-        What has to be the same whatever happened, read from the folder; by default the content of all files.
+        What has to be the same whatever happened, read from the folder; by default the content of all complete files.
     """
 
     place: Path
     arguments: Sequence[str]
     inputs: Mapping[str, str]
-    results: Callable[[Path], Any] = files
+    results: Callable[[Path], Any] = complete_files
     reference: Any = None
     outputs: dict[str, bytes] = field(default_factory=dict)
+    met: int = 0
 
     def begin(self) -> None:
         """Make the folder and the files that are there before."""
@@ -304,6 +314,7 @@ class Command:
     def problems(self, failure: Failure | None) -> list[str]:
         self.begin()
         outcome = traced(self.run, failure)
+        self.met += bool(outcome.failed)
         found = ended_badly(outcome)
         if outcome.value is not None:
             found += self._lost(failure, *outcome.value)
@@ -322,7 +333,7 @@ class Command:
         removed = failure is None or not failure.call.startswith("unlink")
         if removed and any(name.endswith(".partial") for name in left):
             yield f"an incomplete file is left: {sorted(left)}"
-        for name in {*left} & {*self.outputs} if self.results is files else ():
+        for name in {*left} & {*self.outputs} if self.results is complete_files else ():
             # The list of parts depends on when runs were stored.
             if (
                 left[name] not in (self.outputs[name], self.inputs.get(name, "").encode())

@@ -189,13 +189,17 @@ def traced(
         error,
         os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0,
         calls,
-        [line for line in lines if line.endswith("(INJECTED)")],
+        _failed(lines),
     )
 
 
+def _failed(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if line.endswith("(INJECTED)")]
+
+
 @contextmanager
-def failing(process: int, failure: Failure) -> Iterator[None]:
-    """Let a call of a process fail that runs already.
+def failing(process: int, failure: Failure) -> Iterator[list[str]]:
+    """Let a call of a process fail that runs already; the lines of the calls that failed are added to what it yields.
 
     Parameters
     ----------
@@ -204,12 +208,13 @@ def failing(process: int, failure: Failure) -> Iterator[None]:
     failure
         The call; it is counted from now on.
     """
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        _attached(process, Path(folder) / "calls", [failure.call], failure) as strace,
-    ):
-        yield
-        strace.terminate()
+    failed: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "calls"
+        with _attached(process, log, [failure.call], failure) as strace:
+            yield failed
+            strace.terminate()
+        failed += _failed(log.read_text(errors="replace").splitlines())
 
 
 @contextmanager

@@ -72,13 +72,15 @@ def sampled(operation, count, names=NAMES):
 )
 def test_a_failing_call_loses_nothing_and_is_told_in_one_sentence(tmp_path, request, operation, count):
     request.addfinalizer(forget_papers)
-    disturbed_operation = operation(tmp_path / "place")
-    assert found(disturbed_operation, sampled(disturbed_operation, count)) == {}
+    tried = operation(tmp_path / "place")
+    assert found(tried, sampled(tried, count)) == {}
+    # A call of a thread may have another number the next time.
+    assert tried.met > 0.8 * count
 
 
 @pytest.mark.usefixtures("strace")
 def test_a_store_without_memory_loses_nothing(tmp_path):
-    operation = disturbed.Filled(tmp_path / "place", values=40_000)
+    operation = disturbed.Filled(tmp_path / "place", values=100_000)
     assert found(operation, sampled(operation, 4, MEMORY)) == {}
 
 

@@ -100,7 +100,7 @@ def every_call(
             print(f"{name}: {failure}: {problems}", flush=True)
     calls = ", ".join(f"{call} {count}" for call, count in Counter(one.call for one in chosen).most_common())
     print(
-        f"{name}: {len(chosen)} of {len(cases)} failures of {len(outcome.calls)} calls ({calls}), "
+        f"{name}: {len(chosen)} of {len(cases)} failures of {len(outcome.calls)} calls ({calls}), {operation.met} met a call, "
         f"{time.monotonic() - begin:.0f} s: {len(found)} with problems",
         flush=True,
     )
@@ -109,7 +109,7 @@ def every_call(
 
 def of_workers(place: Path, count: int, draw: random.Random) -> dict[str, list[str]]:
     """Let calls of a worker of a cluster fail during a campaign."""
-    begin = time.monotonic()
+    begin, met = time.monotonic(), 0
     found = {}
     with cluster() as (address, workers):
         operation = disturbed.campaigned(place / "workers", scheduler=address)
@@ -118,13 +118,15 @@ def of_workers(place: Path, count: int, draw: random.Random) -> dict[str, list[s
             call = draw.choice(list(OF_WORKERS))
             failure = Failure(call, draw.randrange(1, MOST_CALLS), draw.choice(OF_WORKERS[call]))
             # A worker that the last failure ended is replaced.
-            with failing(draw.choice(workers()), failure):
+            with failing(draw.choice(workers()), failure) as failed:
                 problems = operation.problems(None)
+            met += bool(failed)
             if problems:
                 found[f"worker {number}: {failure}"] = problems
                 print(f"worker {number}: {failure}: {problems}", flush=True)
     print(
-        f"workers: {count} failures, {time.monotonic() - begin:.0f} s: {len(found)} with problems", flush=True
+        f"workers: {count} failures, {met} met a call, {time.monotonic() - begin:.0f} s: {len(found)} with problems",
+        flush=True,
     )
     return found
 
@@ -150,7 +152,7 @@ def main() -> None:
         place = Path(temporary)
         operations = {
             "store": disturbed.stored,
-            "memory": partial(disturbed.Filled, values=40_000),
+            "memory": partial(disturbed.Filled, values=100_000),
             "run": partial(disturbed.simulated, drawn=True),
             "campaign": partial(disturbed.campaigned, threads=1),
             "paper": partial(disturbed.reproduced, paper=arguments.paper),
