@@ -158,6 +158,16 @@ def test_tables_are_shown_as_json(base, tmp_path):
     )
 
 
+def test_an_axis_of_another_grid_is_shown_as_the_base_states_it_or_else_with_its_default(base, tmp_path):
+    wanted = Campaign(base, {"flows.fg.tcp": ["vegas"]}, store=tmp_path)
+    wanted.add({QUEUE: ["5 packets"], "flows.fg.source.kind": ["greedy"]})
+    first = wanted.points[0].parameters
+    assert first[QUEUE] == base.to_dict()["links"][0]["queue"]["limit"]
+    assert first["flows.fg.source.kind"] == "greedy"
+    # The resolved form of a variant is a table.
+    assert wanted.points[1].parameters["flows.fg.tcp"] == "reno"
+
+
 # Reductions
 
 

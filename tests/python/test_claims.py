@@ -172,6 +172,40 @@ def test_a_tolerance_is_judged_on_the_whole_interval(interval, verdict):
     assert finding.holds is (abs(estimate - 10) <= 1)
 
 
+def judged(outcome, **rest):
+    """Return the finding on a claim with an outcome."""
+    claim = Claim(id="x", source="s", kind="value", statement="", measure=lambda _: outcome, **rest)
+    return judge([claim], None)[0]
+
+
+@pytest.mark.parametrize("ends", [(8.0, 15.0), (5.0, 12.0)])
+def test_a_missed_estimate_is_undecided_if_its_interval_contains_all_that_is_accepted(ends):
+    outcome = Outcome(measured=sum(ends) / 2, low=ends[0], high=ends[1])
+    finding = judged(outcome, paper_value=10.0, tolerance_kind="abs", tolerance=1.0)
+    assert (finding.verdict, finding.holds) == ("undecided", False)
+
+
+@pytest.mark.parametrize("paper", [0.0, 0.5, -1.0, 1e6, -1e6])
+def test_a_tolerance_includes_its_limit_and_the_rounding_of_the_paper_s_value(paper):
+    # The rounding is 1e-9 of the value, at least 1e-9.
+    rounding = 1e-9 * max(1.0, abs(paper))
+    for sign in (-1.0, 1.0):
+        for tolerance in (0.0, 0.25):
+            near, far = (paper + sign * (tolerance + share * rounding) for share in (0.9, 1.1))
+            claim = {"paper_value": paper, "tolerance_kind": "abs", "tolerance": tolerance}
+            assert judged(Outcome.of(near), **claim).verdict == "reproduced"
+            assert judged(Outcome.of(far), **claim).verdict == "not-reproduced"
+    assert judged(Outcome.of(1e-9), paper_value=0.0, tolerance_kind="abs").verdict == "reproduced"
+
+
+def test_a_minimum_share_is_reached_up_to_rounding():
+    # 0.1 * 3 is above 0.3 by rounding.
+    assert judged(Outcome.share([True] * 3 + [False] * 7), share=0.1 * 3).verdict == "reproduced"
+    assert judged(Outcome.of(0.75 - 1e-9), share=0.75).verdict == "reproduced"
+    assert judged(Outcome.of(0.75 - 2e-9), share=0.75).verdict == "not-reproduced"
+    assert judged(Outcome.of(0.75)).verdict == "not-reproduced"
+
+
 @pytest.mark.parametrize(
     ("held", "verdict"), [(20, "reproduced"), (15, "undecided"), (1, "undecided"), (0, "undecided")]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -153,6 +154,39 @@ def test_the_most_lenient_baseline_decides():
     assert (found.state, found.against) == ("kept", "cubic")
 
 
+def test_an_estimate_above_the_limit_is_more_lenient_than_a_certain_excess():
+    # The subject exceeds reno's limit of 0.04 by 0.001 in each run, and that of cubic by 0.03, -0.01 and 0.01.
+    values = {"subject": [0.041] * 3, "reno": [0.02] * 3, "cubic": [0.002 / 3, 0.082 / 3, 0.042 / 3]}
+    found = one_comparison(LIMIT, **values)
+    assert (found.state, found.against) == ("undecided", "cubic")
+    assert found.excess.estimate == pytest.approx(0.01)
+
+
+def test_of_baselines_in_the_same_state_the_one_with_the_smallest_excess_decides():
+    for lowest in (0.01, 0.05):
+        baselines = {"reno": [lowest] * 3, "cubic": [lowest + 0.01] * 3}
+        for order in (baselines, dict(reversed(baselines.items()))):
+            assert one_comparison(LIMIT, subject=[0.06] * 3, **order).against == "cubic"
+
+
+def test_breaking_a_grave_limit_fails_also_relative_to_a_baseline():
+    broken = {"subject": [0.05] * 3, "reno": [0.02] * 3}
+    grave = one_comparison(replace(LIMIT, grave=True), **broken)
+    assert grave.relative
+    assert grave.verdict == "fails"
+    assert one_comparison(LIMIT, **broken).verdict == "worse than the baselines"
+
+
+def test_only_roles_with_a_value_in_every_run_are_compared():
+    item = replace(COEXISTENCE, limits=(LIMIT,))
+    partly = [0.04, math.nan, 0.04]
+    found = one_comparison(LIMIT, subject=[0.05] * 3, reno=[0.02] * 3, cubic=partly)
+    assert list(found.baselines) == ["reno"]
+    assert found.state == "broken"
+    assert compared(item, table(subject=[0.05] * 3, cubic=partly)) == []
+    assert compared(item, table(subject=partly, reno=[0.02] * 3)) == []
+
+
 def test_a_subject_equal_to_its_baseline_keeps_a_limit_without_margin():
     exact = replace(LIMIT, factor=1.0, slack=0.0)
     found = one_comparison(exact, subject=[0.1, 0.2, 0.3], reno=[0.1, 0.2, 0.3])
@@ -187,6 +221,17 @@ def test_the_gravest_comparison_is_the_verdict():
 def test_a_strength_is_less_than_half_of_the_best_baseline():
     assert one_comparison(LIMIT, subject=[0.009] * 3, reno=[0.02] * 3, cubic=[0.03] * 3).is_strength
     assert not one_comparison(LIMIT, subject=[0.011] * 3, reno=[0.02] * 3, cubic=[0.03] * 3).is_strength
+
+
+def test_a_strength_has_its_whole_interval_below_half_and_not_at_half():
+    def strength(subject, **rest):
+        return one_comparison(replace(LIMIT, **rest), subject=subject, reno=[0.5] * 3).is_strength
+
+    assert strength([0.24] * 3)
+    assert not strength([0.25] * 3)
+    # The mean is 0.2; the interval reaches beyond 0.25.
+    assert not strength([0.1, 0.2, 0.3])
+    assert not strength([0.24] * 3, better="higher")
 
 
 # --- measures ---

@@ -109,6 +109,55 @@ def test_an_interval_of_nan_neither_excludes_nor_contains_a_value():
     assert 1.0 not in interval
 
 
+def test_the_bounds_belong_to_an_interval():
+    interval = statistics.Interval(estimate=1.5, low=1.0, high=2.0, confidence=0.9, n=2)
+    for bound, beyond in ((1.0, 0.0), (2.0, 3.0)):
+        outside = math.nextafter(bound, beyond)
+        assert bound in interval
+        assert outside not in interval
+        assert not interval.excludes(bound)
+        assert interval.excludes(outside)
+
+
+def test_a_difference_from_a_sample_without_variance_varies_as_the_other_sample():
+    # Welch's degrees of freedom are then those of the sample that varies.
+    varying, mean = [1.0, 2.0, 4.0], statistics.mean_interval([1.0, 2.0, 4.0])
+    above = statistics.mean_difference(varying, [1.0, 1.0])
+    below = statistics.mean_difference([1.0, 1.0], varying)
+    assert (above.low, above.high) == pytest.approx((mean.low - 1.0, mean.high - 1.0))
+    assert (below.low, below.high) == pytest.approx((1.0 - mean.high, 1.0 - mean.low))
+
+
+def test_samples_without_variance_have_intervals_without_width():
+    difference = statistics.mean_difference([3.0, 3.0], [1.0, 1.0, 1.0])
+    ratio = statistics.mean_ratio([3.0, 3.0], [2.0, 2.0, 2.0])
+    assert (difference.low, difference.estimate, difference.high) == (2.0, 2.0, 2.0)
+    assert (ratio.low, ratio.estimate, ratio.high) == (1.5, 1.5, 1.5)
+
+
+def test_a_denominator_whose_interval_just_reaches_zero_has_no_bounds():
+    # For two values t - 1 and t + 1, the mean is t standard errors above zero.
+    t = stats.t.ppf(0.95, 1)
+    interval = statistics.paired_ratio([3.0, 5.0], [t - 1.0, t + 1.0], confidence=0.90)
+    assert (interval.low, interval.high) == (-math.inf, math.inf)
+    bounded = statistics.paired_ratio([3.0, 5.0], [t - 0.999, t + 1.001], confidence=0.90)
+    assert bounded.high < math.inf
+
+
+def test_rounding_leaves_the_bounds_of_an_exact_ratio_real():
+    rng = np.random.default_rng(5)
+    for b in rng.uniform(1.0, 2.0, (200, 8)):
+        interval = statistics.paired_ratio(b / 3.0, b)
+        assert [type(bound) for bound in (interval.low, interval.high)] == [float, float]
+        assert (interval.low, interval.high) == pytest.approx((1.0 / 3.0, 1.0 / 3.0), rel=1e-6)
+
+
+def test_an_interval_of_two_samples_counts_the_smaller_one():
+    few, many = [1.0, 2.0, 4.0], [1.0, 2.0, 3.0, 4.0, 6.0]
+    for compared in (statistics.mean_difference, statistics.mean_ratio):
+        assert compared(few, many).n == compared(many, few).n == 3
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
