@@ -9,9 +9,15 @@ CHAOS_BASE ?= 1
 CHAOS_COUNT ?= 100000
 CHAOS_HOURS ?=
 INJECT ?=
+MUTANTS_SEED ?= 1
+MUTANTS_COUNT ?=
+CARGO_MUTANTS := 27.1.0
 PAPER := all
 PEER := ns2
 ALGORITHM := vegas
+
+MUTANTS = $(BIN)/python tests/mutants
+MUTANTS_DRAWN = --seed $(MUTANTS_SEED) $(if $(MUTANTS_COUNT),--count $(MUTANTS_COUNT)) $(if $(BASE),--base $(BASE))
 
 CHAOS := cargo run --profile chaos --locked --quiet --package dumbbell-chaos --
 
@@ -33,7 +39,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website reproduce evaluate test fmt tidy licences advisories lint rust python tutorials torture torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke format lock clean
+.PHONY: help figure website reproduce evaluate test fmt tidy licences advisories lint rust python tutorials torture torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -56,6 +62,8 @@ help:
 	@echo "make inject         let each call on files fail under stores, outputs, campaigns and a paper (INJECT=...); needs strace"
 	@echo "make fuzz           run each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
 	@echo "make chaos          check CHAOS_COUNT=$(CHAOS_COUNT) random scenarios (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: a thousand"
+	@echo "make mutants        change random lines (MUTANTS_SEED, MUTANTS_COUNT), or those that differ from BASE, and see whether a"
+	@echo "                    test fails; also mutants-python and mutants-rust, which needs cargo-mutants"
 	@echo "make format         format the sources"
 	@echo "make lock           update the locked Python packages after a change of dependencies in pyproject.toml"
 	@echo "make clean          remove builds and the environment; keep results/"
@@ -205,6 +213,17 @@ chaos-smoke: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(CHAOS) emit --summary --count 200 > results/smoke/chaos/scenarios.jsonl
 	$(BIN)/pytest tests/chaos
 
+# Verdicts are kept in results/mutants, and an interrupted run continues.
+mutants: mutants-python mutants-rust
+
+mutants-python: $(STAMPS)/engine $(STAMPS)/mutants-packages
+	$(MUTANTS) python $(MUTANTS_DRAWN)
+
+mutants-rust: $(STAMPS)/mutants-packages
+	@cargo mutants --version >/dev/null || \
+		{ echo "make mutants-rust needs cargo-mutants: cargo install --locked --version $(CARGO_MUTANTS) cargo-mutants" >&2; exit 2; }
+	$(MUTANTS) rust $(MUTANTS_DRAWN)
+
 # --- the environment ---
 
 $(STAMPS)/python:
@@ -223,12 +242,18 @@ $(STAMPS)/test-packages: requirements-test.lock $(STAMPS)/packages
 	$(BIN)/pip install --require-hashes --requirement requirements-test.lock
 	@touch $@
 
+$(STAMPS)/mutants-packages: requirements-mutants.lock $(STAMPS)/test-packages
+	$(BIN)/pip install --require-hashes --requirement requirements-mutants.lock
+	@touch $@
+
 # Resolves pyproject.toml for every Python and platform it allows; the only target that changes package versions.
 lock: $(STAMPS)/test-packages
 	$(BIN)/python -c '$(REQUIREMENTS); print(*p["build-system"]["requires"], *p["project"]["dependencies"], sep="\n")' > $(STAMPS)/packages.in
 	$(BIN)/python -c '$(REQUIREMENTS); print(*p["project"]["optional-dependencies"]["test"], sep="\n")' > $(STAMPS)/test-packages.in
+	$(BIN)/python -c '$(REQUIREMENTS); print(*p["dependency-groups"]["mutants"], sep="\n")' > $(STAMPS)/mutants-packages.in
 	$(LOCK) $(STAMPS)/packages.in --output-file requirements.lock
 	$(LOCK) $(STAMPS)/packages.in $(STAMPS)/test-packages.in --constraint requirements.lock --output-file requirements-test.lock
+	$(LOCK) $(STAMPS)/mutants-packages.in --constraint requirements-test.lock --output-file requirements-mutants.lock
 
 # The Python package is installed in editable form, so only a change of the engine triggers a build.
 $(STAMPS)/engine: $(ENGINE) $(STAMPS)/packages

@@ -18,13 +18,18 @@ RUN = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
 BUILD = [Requirement(text) for text in PROJECT["build-system"]["requires"]]
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 TEST = [Requirement(text) for text in EXTRAS["test"]]
+MUTANTS = [Requirement(text) for text in PROJECT["dependency-groups"]["mutants"]]
 OPTIONAL = [Requirement(text) for name, texts in EXTRAS.items() if name != "test" for text in texts]
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; ([^\\\n]+?))?(?: \\)?$", re.M)
 
 # Local modules outside the package that are imported by name.
 OWN = {"dumbbell"}
-OWN |= {path.stem for folder in ("tests/python", "website") for path in (ROOT / folder).glob("*.py")}
+OWN |= {
+    path.stem
+    for folder in ("tests/python", "tests/mutants", "website")
+    for path in (ROOT / folder).glob("*.py")
+}
 
 
 def names(requirements):
@@ -55,7 +60,7 @@ def imported(folder):
         ("papers", RUN),
         ("peers", RUN),
         ("examples", RUN),
-        ("tests", RUN + TEST),
+        ("tests", RUN + TEST + MUTANTS),
         ("benches", RUN),
         ("website", RUN + TEST),
     ],
@@ -80,7 +85,12 @@ def locked(file):
 
 
 @pytest.mark.parametrize(
-    ("file", "required"), [("requirements.lock", BUILD + RUN), ("requirements-test.lock", BUILD + RUN + TEST)]
+    ("file", "required"),
+    [
+        ("requirements.lock", BUILD + RUN),
+        ("requirements-test.lock", BUILD + RUN + TEST),
+        ("requirements-mutants.lock", MUTANTS),
+    ],
 )
 def test_the_lock_agrees_with_the_project(file, required):
     pins, text = locked(file)
@@ -97,10 +107,12 @@ def test_what_tests_need_of_the_options_is_among_their_requirements():
     assert names(OPTIONAL) <= names(TEST)
 
 
-def test_both_locks_have_the_same_versions():
+def test_all_locks_have_the_same_versions():
     run, _ = locked("requirements.lock")
     test, _ = locked("requirements-test.lock")
+    mutants, _ = locked("requirements-mutants.lock")
     assert {name: test.get(name) for name in run} == run
+    assert {name: test.get(name, versions) for name, versions in mutants.items()} == mutants
 
 
 def test_what_is_installed_is_what_is_locked():

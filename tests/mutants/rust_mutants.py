@@ -1,0 +1,167 @@
+"""Mutants of the engine, made by cargo-mutants and judged by the tests of their crate, then by those of the simulator."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sampling import (
+    KILLED,
+    ROOT,
+    SURVIVED,
+    TIMEOUT,
+    UNVIABLE,
+    Ledger,
+    Mutant,
+    Verdict,
+    digest_of,
+    git,
+    numbered,
+)
+
+AREAS = ("cc", "tcp", "net", "sim")
+
+SAMPLE = 200
+
+CARGO_MUTANTS = ("cargo", "mutants", "--no-shuffle", "--colors=never")
+
+PROFILE = "mutants"
+
+STAGES = {"own": (), "simulator": ("dumbbell-sim", "dumbbell-chaos")}
+"""Packages whose tests judge a mutant, in turn; none are those of its own crate."""
+
+OUTCOMES = {"CaughtMutant": KILLED, "MissedMutant": SURVIVED, "Timeout": TIMEOUT, "Unviable": UNVIABLE}
+
+
+def candidates(areas: Sequence[str]) -> list[Mutant]:
+    """Return all mutants of some crates.
+
+    Raises
+    ------
+    ValueError
+        There is no such crate.
+    """
+    for area in areas:
+        if not (ROOT / "crates" / f"dumbbell-{area}").is_dir():
+            raise ValueError(f"areas = {area!r}; accepted: crates of dumbbell, without this prefix")
+    return numbered(
+        Mutant(
+            file=one["file"],
+            function=(one["function"] or {}).get("function_name", ""),
+            line=one["span"]["start"]["line"],
+            column=one["span"]["start"]["column"],
+            code=_line(one["file"], one["span"]["start"]["line"]),
+            change=f"{one['genre']}: {one['replacement']}",
+            handle=one,
+        )
+        for one in _listed("--diff", *(f"--package=dumbbell-{area}" for area in areas))
+    )
+
+
+def changed(mutants: Sequence[Mutant], diff: str) -> list[Mutant]:
+    """Return the mutants of the new lines of a diff."""
+    with tempfile.NamedTemporaryFile("w", suffix=".diff", encoding="utf-8") as file:
+        file.write(diff)
+        file.flush()
+        names = {one["name"] for one in _listed(f"--in-diff={file.name}")}
+    return [one for one in mutants if one.handle["name"] in names]
+
+
+def _line(file: str, line: int) -> str:
+    return (ROOT / file).read_text("utf-8").splitlines()[line - 1].strip()
+
+
+def diff_of(mutant: Mutant) -> str:
+    """Return the change that a mutant makes, as a unified diff."""
+    return str(mutant.handle["diff"]).replace(" /* ~ changed by cargo-mutants ~ */", "")
+
+
+def _listed(*arguments: str) -> list[dict[str, Any]]:
+    command = [*CARGO_MUTANTS, "--list", "--json", *arguments]
+    found = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return list(json.loads(found or "[]"))
+
+
+class Judge:
+    """Judges mutants of the engine.
+
+    Parameters
+    ----------
+    folder
+        Keeps the logs of cargo-mutants.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        listed = git(
+            "ls-files", "--cached", "--others", "--exclude-standard", "--", "crates", "chaos", "Cargo.*"
+        )
+        files = [path for name in listed.splitlines() if (path := ROOT / name).is_file()]
+        self._all = digest_of(files)
+        tested = (path for path in files if "src" in path.parts and path.suffix == ".rs")
+        self._sources = digest_of(tested, until="#[cfg(test)]")
+
+    def judge(self, mutants: Sequence[Mutant], ledger: Ledger) -> Iterator[Verdict]:
+        """Yield a verdict on each mutant, and add it to the ledger."""
+        open_ones = list(mutants)
+        for stage, packages in STAGES.items():
+            self._collect(stage, mutants, ledger)
+            open_ones = [mutant for mutant in open_ones if self._is_open(mutant, stage, ledger)]
+            if open_ones:
+                self._run(stage, packages, open_ones)
+                self._collect(stage, mutants, ledger)
+        for mutant in mutants:
+            verdict = ledger.earlier(mutant)
+            if verdict and verdict.sources == self._basis(verdict.outcome):
+                yield verdict
+
+    def _is_open(self, mutant: Mutant, stage: str, ledger: Ledger) -> bool:
+        earlier = ledger.earlier(mutant)
+        if earlier is None or earlier.sources != self._basis(earlier.outcome):
+            return True
+        judged = list(STAGES).index(earlier.by)
+        return earlier.outcome == SURVIVED and judged < list(STAGES).index(stage)
+
+    def _basis(self, outcome: str) -> str:
+        """Return a digest of what a verdict follows from: more tests kill no fewer mutants."""
+        return f"{self._sources} {self._all}" if outcome == SURVIVED else self._sources
+
+    def _run(self, stage: str, packages: Sequence[str], mutants: Sequence[Mutant]) -> None:
+        folder = self.folder / stage
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "sources").write_text(self._all, encoding="utf-8")
+        command = [
+            *CARGO_MUTANTS,
+            f"--profile={PROFILE}",
+            f"--output={folder}",
+            *(f"--test-package={package}" for package in packages),
+            *(f"--package={package}" for package in sorted({one.handle["package"] for one in mutants})),
+            *(f"--re=^{re.escape(one.handle['name'])}$" for one in mutants),
+        ]
+        # The copies of the sources that cargo-mutants makes share what was built of the dependencies.
+        target = ROOT / "target" / "mutants"
+        # It ends with an error if a mutant survives; what it found is in its folder.
+        subprocess.run(command, cwd=ROOT, check=False, env=os.environ | {"CARGO_TARGET_DIR": str(target)})
+
+    def _collect(self, stage: str, mutants: Sequence[Mutant], ledger: Ledger) -> None:
+        """Add to the ledger what cargo-mutants found, also before an interruption."""
+        folder = self.folder / stage
+        found = folder / "mutants.out" / "outcomes.json"
+        if not found.is_file() or (folder / "sources").read_text("utf-8") != self._all:
+            return
+        by_name = {mutant.handle["name"]: mutant for mutant in mutants}
+        for outcome in json.loads(found.read_text("utf-8"))["outcomes"]:
+            scenario: Any = outcome["scenario"]
+            mutant = by_name.get(scenario["Mutant"]["name"]) if isinstance(scenario, dict) else None
+            if mutant and outcome["summary"] in OUTCOMES and self._is_open(mutant, stage, ledger):
+                seconds = round(sum(phase["duration"] for phase in outcome["phase_results"]), 1)
+                verdict = OUTCOMES[outcome["summary"]]
+                ledger.add(
+                    Verdict(mutant.key, self._basis(verdict), verdict, stage, diff_of(mutant), seconds)
+                )
