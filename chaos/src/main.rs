@@ -3,10 +3,10 @@
 #![allow(clippy::disallowed_macros, reason = "a command-line tool speaks to its user")]
 
 use clap::{Parser, Subcommand};
-use dumbbell_chaos::checks::{CHECKS, Check, Exit, named, try_checks};
+use dumbbell_chaos::checks::{CHECKS, Check, Exit, Tried, named, try_checks};
 use dumbbell_chaos::minimize::{Budget, minimize};
 use dumbbell_chaos::runner::{Runner, WORKER, serve};
-use dumbbell_chaos::search::{Options, State, search};
+use dumbbell_chaos::search::{Excepted, Options, State, search};
 use dumbbell_chaos::{generator, panics, violation};
 use dumbbell_sim::Scenario;
 use dumbbell_units::random::bytes_hash;
@@ -187,10 +187,18 @@ fn report(state: &State, options: &Options) {
     );
     println!("{:.1} scenarios per second", *next as f64 / seconds.max(1e-9));
     println!("{refused} values refused and removed, {without} numbers without a scenario");
-    println!("{:<14} {:>9} {:>9} {:>9}", "check", "applied", "skipped", "broken");
+    println!("{:<17} {:>9} {:>9} {:>9}", "check", "applied", "skipped", "broken");
     for check in &options.checks {
         let count = state.checks.get(check.name).copied().unwrap_or_default();
-        println!("{:<14} {:>9} {:>9} {:>9}", check.name, count.applied, count.skipped, count.broken);
+        println!("{:<17} {:>9} {:>9} {:>9}", check.name, count.applied, count.skipped, count.broken);
+    }
+    if !state.exceptions.is_empty() {
+        println!("{:<17} {:>9} {:>9} {:>9}  exception", "check", "scenarios", "alone", "needed");
+    }
+    for (check, exceptions) in &state.exceptions {
+        for (name, Excepted { scenarios, alone, needed }) in exceptions {
+            println!("{check:<17} {scenarios:>9} {alone:>9} {needed:>9}  {name}");
+        }
     }
     for violation in &state.violations {
         if let Some(file) = &violation.file {
@@ -216,13 +224,13 @@ fn check_file(file: &Path, arguments: &CheckFiles, runner: &Runner) -> std::io::
     let scenario = Scenario::from_value(&value).map_err(refused)?;
     let chosen = |check: &&Check| arguments.check.is_none_or(|only| only.name == check.name);
     let mut is_broken = false;
-    for (check, verdict) in try_checks(&scenario, seed_and_run, runner, CHECKS.iter().filter(chosen)) {
+    for Tried { check, verdict, .. } in try_checks(&scenario, seed_and_run, runner, CHECKS.iter().filter(chosen)) {
         match verdict {
-            Ok(()) => println!("{}: {:<14} holds", file.display(), check.name),
-            Err(Exit::NotApplicable) => println!("{}: {:<14} does not apply", file.display(), check.name),
+            Ok(()) => println!("{}: {:<17} holds", file.display(), check.name),
+            Err(Exit::NotApplicable) => println!("{}: {:<17} does not apply", file.display(), check.name),
             Err(Exit::Broken(difference)) => {
                 is_broken = true;
-                println!("{}: {:<14} BROKEN: {difference}", file.display(), check.name);
+                println!("{}: {:<17} BROKEN: {difference}", file.display(), check.name);
                 if arguments.minimize {
                     let budget = Budget { tries: TRIES, time: Duration::from_secs(60) };
                     let broken = |value: &_| violation::difference(value, seed_and_run, check, runner);

@@ -1,6 +1,8 @@
 //! Runs of scenarios that may panic or not end, and the worker process that repeats them.
 
 use crate::checks::Exit;
+use crate::packets::{Packet, Packets};
+use dumbbell_sim::capture::Tap;
 use dumbbell_sim::{Outcome, Scenario, Supervision, run_unless};
 use dumbbell_units::Value;
 use dumbbell_units::random::name_hash;
@@ -75,9 +77,25 @@ impl Runner {
 
     /// Runs a scenario to its end.
     pub fn run(&self, scenario: &Scenario, seed: u64, run: u64) -> Result<Outcome, Exit> {
+        self.run_tapped(scenario, (seed, run), None)
+    }
+
+    /// Runs a scenario to its end, and returns also its packets at all nodes.
+    pub fn run_with_packets(&self, scenario: &Scenario, seed: u64, run: u64) -> Result<(Outcome, Vec<Packet>), Exit> {
+        let packets = Packets::new(scenario);
+        let outcome = self.run_tapped(scenario, (seed, run), Some(&packets))?;
+        Ok((outcome, packets.into_seen()))
+    }
+
+    fn run_tapped(
+        &self,
+        scenario: &Scenario,
+        (seed, run): (u64, u64),
+        tap: Option<&dyn Tap>,
+    ) -> Result<Outcome, Exit> {
         // The worker has no limit either.
         let outcome = self.watched(|stop| {
-            let unlimited = Supervision { max_samples: u64::MAX, ..stop.into() };
+            let unlimited = Supervision { max_samples: u64::MAX, tap, ..stop.into() };
             run_unless(unlimited, scenario, seed, run)
         })?;
         let outcome = outcome.ok_or_else(|| Exit::Broken("a run does not end".to_owned()))?;

@@ -3,7 +3,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "a search says how long it took and ends after a stated time")]
 
-use crate::checks::{Check, Exit, try_checks};
+use crate::checks::exceptions::Note;
+use crate::checks::{Check, Exit, Tried, try_checks};
 use crate::generator;
 use crate::minimize::{Budget, minimize};
 use crate::runner::Runner;
@@ -59,6 +60,29 @@ pub struct Count {
     pub broken: u64,
 }
 
+/// How often a check met an exception.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Excepted {
+    /// Scenarios.
+    pub scenarios: u64,
+    /// Those with no other exception.
+    pub alone: u64,
+    /// Of these, those for which the relation does not hold. An exception without any is not needed.
+    pub needed: u64,
+}
+
+impl Excepted {
+    fn add(&mut self, more: Excepted) {
+        self.scenarios += more.scenarios;
+        self.alone += more.alone;
+        self.needed += more.needed;
+    }
+
+    fn of(note: &Note) -> Self {
+        Excepted { scenarios: 1, alone: u64::from(note.is_alone), needed: u64::from(note.is_needed) }
+    }
+}
+
 /// A scenario that broke a check.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Violation {
@@ -94,6 +118,9 @@ pub struct State {
     pub seconds: f64,
     /// How often each check was tried.
     pub checks: BTreeMap<String, Count>,
+    /// Exceptions by check and name.
+    #[serde(default)]
+    pub exceptions: BTreeMap<String, BTreeMap<String, Excepted>>,
     /// Violations found.
     pub violations: Vec<Violation>,
 }
@@ -137,6 +164,10 @@ impl State {
             known.applied += count.applied;
             known.skipped += count.skipped;
             known.broken += count.broken;
+        }
+        for (check, exceptions) in block.exceptions {
+            let known = self.exceptions.entry(check).or_default();
+            exceptions.into_iter().for_each(|(name, excepted)| known.entry(name).or_default().add(excepted));
         }
         self.violations.extend(block.violations);
         self.violations.sort_by(|one, other| (&one.check, one.number).cmp(&(&other.check, other.number)));
@@ -219,7 +250,11 @@ impl Searcher<'_> {
             (number + *position as u64).is_multiple_of(check.one_of)
         };
         let checks = self.options.checks.iter().enumerate().filter(chosen).map(|(_, check)| *check);
-        for (check, verdict) in try_checks(&scenario, seed_and_run, self.runner, checks) {
+        for Tried { check, verdict, notes } in try_checks(&scenario, seed_and_run, self.runner, checks) {
+            for note in &notes {
+                let exceptions = done.exceptions.entry(check.name.to_owned()).or_default();
+                exceptions.entry(note.name.clone()).or_default().add(Excepted::of(note));
+            }
             let count = done.checks.entry(check.name.to_owned()).or_default();
             match verdict {
                 Ok(()) => count.applied += 1,

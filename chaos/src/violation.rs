@@ -11,8 +11,8 @@ use dumbbell_units::spec::SpecError;
 /// The difference if a scenario breaks a check; `None` if the check holds or does not apply.
 pub fn difference(value: &Value, seed_and_run: (u64, u64), check: &Check, runner: &Runner) -> Option<String> {
     let scenario = Scenario::from_value(value).ok()?;
-    let verdict = try_checks(&scenario, seed_and_run, runner, std::iter::once(check)).pop()?.1;
-    match verdict {
+    let tried = try_checks(&scenario, seed_and_run, runner, std::iter::once(check)).pop()?;
+    match tried.verdict {
         Err(Exit::Broken(difference)) => Some(difference),
         _ => None,
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "an interruption is measured in time")]
 
-use dumbbell_chaos::checks::{CHECKS, Exit, try_checks};
+use dumbbell_chaos::checks::{CHECKS, Exit, Tried, try_checks};
 use dumbbell_chaos::runner::Runner;
 use dumbbell_chaos::violation;
 use dumbbell_sim::{Scenario, run_unless};
@@ -34,7 +34,7 @@ fn every_check_holds_for_every_case() {
     assert!(names.len() >= 7, "{names:?}");
     for name in names {
         let (scenario, seed_and_run) = scenario(&name);
-        for (check, verdict) in try_checks(&scenario, seed_and_run, &runner, CHECKS.iter()) {
+        for Tried { check, verdict, .. } in try_checks(&scenario, seed_and_run, &runner, CHECKS.iter()) {
             if let Err(Exit::Broken(difference)) = verdict {
                 broken.push(format!("{name}: {}: {difference}", check.name));
             }

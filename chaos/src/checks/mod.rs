@@ -6,7 +6,9 @@ mod batch;
 mod capacity;
 mod completion;
 mod conservation;
+mod declaration_order;
 mod early_end;
+pub mod exceptions;
 mod instants;
 mod island;
 mod least_rtt;
@@ -14,17 +16,22 @@ mod names;
 mod prefix;
 mod probes;
 mod process;
+mod scale;
+mod shift;
+mod silent_flow;
 pub(crate) mod text;
 mod traces;
 mod window;
 
 use crate::draw::Draw;
+use crate::packets::Packet;
 use crate::runner::Runner;
 use dumbbell_sim::scenario::ProbeSpec;
 use dumbbell_sim::trace::Measure;
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::spec::Field;
-use std::cell::OnceCell;
+use exceptions::Note;
+use std::cell::{OnceCell, RefCell};
 
 /// Why a check ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +86,11 @@ checks! {
     "capacity", 1, capacity::holds, "Nothing is faster than its links.";
     "least-rtt", 1, least_rtt::holds, "No round trip is shorter than light and transmission take.";
     "completion", 3, completion::holds, "Transfers complete where nothing is lost.";
+    "shift", 2, shift::holds, "A scenario that is later as a whole has the same results later.";
+    "silent-flow", 3, silent_flow::holds, "A flow more that sends nothing changes no other row.";
+    "declaration-order", 4, declaration_order::holds, "The order of declarations changes nothing where no packets tie.";
+    "time-scale", 4, scale::time, "With all times twice as long and all rates halved, the packets are the same.";
+    "size-scale", 4, scale::size, "With all sizes and rates doubled, the packets are the same.";
 }
 
 /// A scenario with its run, on which checks are run.
@@ -94,6 +106,7 @@ pub struct Case<'a> {
     pub outcome: Outcome,
     runner: &'a Runner,
     probed: OnceCell<Result<Probed, Exit>>,
+    notes: RefCell<Vec<Note>>,
 }
 
 /// A scenario with probes of everything, and its outcome.
@@ -109,7 +122,7 @@ impl<'a> Case<'a> {
     /// Runs a scenario.
     pub fn new(scenario: Scenario, (seed, run): (u64, u64), runner: &'a Runner) -> Result<Self, Exit> {
         let outcome = runner.run(&scenario, seed, run)?;
-        Ok(Case { scenario, seed, run, outcome, runner, probed: OnceCell::new() })
+        Ok(Case { scenario, seed, run, outcome, runner, probed: OnceCell::new(), notes: RefCell::default() })
     }
 
     /// Runs a variant with the same seed.
@@ -119,11 +132,19 @@ impl<'a> Case<'a> {
 
     /// Runs a variant, which must be valid.
     pub fn run_with(&self, variant: &Scenario, (seed, run): (u64, u64)) -> Result<Outcome, Exit> {
-        debug_assert_eq!(
-            Scenario::from_value(&variant.encode()).as_ref().map_err(ToString::to_string),
-            Ok(variant)
-        );
+        debug_assert!(is_valid(variant), "{}", variant.to_json());
         self.runner.run(variant, seed, run)
+    }
+
+    /// Runs a variant, and returns also its packets at all nodes, in order of time.
+    pub fn run_with_packets(&self, variant: &Scenario) -> Result<(Outcome, Vec<Packet>), Exit> {
+        debug_assert!(is_valid(variant), "{}", variant.to_json());
+        self.runner.run_with_packets(variant, self.seed, self.run)
+    }
+
+    /// Notes an exception that a check has met.
+    fn note(&self, note: Note) {
+        self.notes.borrow_mut().push(note);
     }
 
     /// The scenario with probes of everything; it is run once for all checks.
@@ -158,6 +179,11 @@ impl Probed {
             .rev()
             .find(|recording| recording.quantity.is(measure) && recording.name == name)
     }
+}
+
+/// True if the parser accepts a variant and reads it as it is.
+fn is_valid(scenario: &Scenario) -> bool {
+    Scenario::from_value(&scenario.encode()).is_ok_and(|read| read == *scenario)
 }
 
 fn probe_of_everything(scenario: &Scenario) -> ProbeSpec {
@@ -196,18 +222,29 @@ pub fn named(name: &str) -> Option<&'static Check> {
     CHECKS.iter().find(|check| check.name == name)
 }
 
+/// A check that was tried on a scenario.
+#[derive(Debug)]
+pub struct Tried<'c> {
+    /// The check.
+    pub check: &'c Check,
+    /// Its result.
+    pub verdict: Verdict,
+    /// The exceptions that it has met.
+    pub notes: Vec<Note>,
+}
+
 /// Runs checks on a scenario. A run that does not end or panics breaks only the check `ends`.
 pub fn try_checks<'c>(
     scenario: &Scenario,
     seed_and_run: (u64, u64),
     runner: &Runner,
     checks: impl Iterator<Item = &'c Check>,
-) -> Vec<(&'c Check, Verdict)> {
+) -> Vec<Tried<'c>> {
     let case = match Case::new(scenario.clone(), seed_and_run, runner) {
         Ok(case) => case,
         Err(exit) => {
             let of = |check: &Check| if check.name == "ends" { exit.clone() } else { Exit::NotApplicable };
-            return checks.map(|check| (check, Err(of(check)))).collect();
+            return checks.map(|check| Tried { check, verdict: Err(of(check)), notes: Vec::new() }).collect();
         }
     };
     let tried = |check: &'c Check| {
@@ -215,7 +252,7 @@ pub fn try_checks<'c>(
         let panicked = |panic: Box<dyn std::any::Any + Send>| {
             Err(Exit::Broken(format!("a panic of the check: {}", crate::panics::message(&*panic))))
         };
-        (check, verdict.unwrap_or_else(panicked))
+        Tried { check, verdict: verdict.unwrap_or_else(panicked), notes: case.notes.take() }
     };
     checks.map(tried).collect()
 }

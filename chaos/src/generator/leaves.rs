@@ -14,11 +14,16 @@ const MEMBERS_DRAWN: f64 = 3.5;
 /// Minimum probability of drawing a member chosen from a registry.
 const REGISTRIES_DRAWN: f64 = 0.3;
 
+/// Bits of a full packet.
+const PACKET_BITS: f64 = 12_000.0;
+
 /// Draws values from schemas and remembers the quantities, so that several components get equal ones.
 #[derive(Debug)]
 pub struct Leaves {
     /// Quantities drawn so far, by the accepted values in their schema.
     drawn: BTreeMap<String, Vec<String>>,
+    /// Rate in bit/s of the link whose members are drawn, and the share of them that are in proportion to it.
+    link: Option<(f64, f64)>,
     is_extreme: bool,
 }
 
@@ -71,7 +76,30 @@ fn dimension(accepted: &str) -> Dimension {
 impl Leaves {
     /// No quantities drawn yet.
     pub fn new(is_extreme: bool) -> Self {
-        Leaves { drawn: BTreeMap::new(), is_extreme }
+        Leaves { drawn: BTreeMap::new(), link: None, is_extreme }
+    }
+
+    /// Members of this link are drawn from now on. Many rules of a link matter only if their rates are similar to that of
+    /// the link, and their times to that of some packets.
+    pub fn on_link(&mut self, link: Option<&Value>, share: f64) {
+        let rate = link.and_then(|link| link["rate"].as_str()?.split_once(' ')?.0.parse().ok());
+        self.link = rate.map(|rate| (rate, share));
+    }
+
+    /// A rate or a time in proportion to those of the link.
+    fn of_link(&self, accepted: &str, draw: &mut Draw) -> Option<String> {
+        let (rate, share) = self.link?;
+        if !draw.chance(share) {
+            return None;
+        }
+        match dimension(accepted).unit {
+            "bit/s" => Some(written(rate * *draw.pick(&[0.5, 1.0, 2.0, 3.0, 5.0, 10.0]), "bit/s", draw)),
+            "ms" => {
+                let packet_ms = PACKET_BITS * 1e3 / rate;
+                Some(written(packet_ms * draw.log_between(0.3, 50.0), "ms", draw))
+            }
+            _ => None,
+        }
     }
 
     /// Remembers a quantity that was drawn elsewhere.
@@ -112,10 +140,15 @@ impl Leaves {
 
     /// A table of this schema without the members in `left_out`.
     pub fn table(&mut self, schema: &Value, left_out: &[&str], draw: &mut Draw) -> Value {
+        self.table_with(schema, left_out, MEMBERS_DRAWN, draw)
+    }
+
+    /// A table of which this many members are drawn on average.
+    pub fn table_with(&mut self, schema: &Value, left_out: &[&str], mean: f64, draw: &mut Draw) -> Value {
         let empty = Members::new();
         let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
         let required = schema.get("required").and_then(Value::as_array);
-        let share = (MEMBERS_DRAWN / properties.len().max(1) as f64).min(0.5);
+        let share = (mean / properties.len().max(1) as f64).min(0.5 * mean / MEMBERS_DRAWN);
         let mut table = Members::new();
         for (name, member) in properties.iter().filter(|(name, _)| !left_out.contains(&name.as_str())) {
             let is_required = required.is_some_and(|names| names.iter().any(|n| n == name));
@@ -184,6 +217,9 @@ impl Leaves {
             .and_then(|text| text.split_once(' '))
             .and_then(|(amount, unit)| Some((amount.parse().ok()?, unit)))
             .unwrap_or((typical, unit));
+        if let Some(text) = self.of_link(accepted, draw) {
+            return json!(text);
+        }
         let before = self.drawn.get(accepted).filter(|drawn| !drawn.is_empty());
         let text = match (draw.below(10), before) {
             (0..=2, Some(drawn)) => related(draw.pick(drawn).clone(), draw),

@@ -2,6 +2,7 @@
 //! schema, so that everything registered occurs. The duration follows from the target number of packets.
 
 mod leaves;
+mod planting;
 mod repair;
 mod times;
 mod topology;
@@ -9,6 +10,8 @@ mod work;
 
 pub use repair::repair;
 pub use times::probe;
+pub(crate) use leaves::written;
+pub(crate) use times::opportunities;
 pub use work::Work;
 
 use crate::draw::{Draw, rounded};
@@ -16,7 +19,8 @@ use dumbbell_net::SourceSpec;
 use dumbbell_sim::Scenario;
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Members, Node};
-use leaves::{Leaves, written};
+use crate::pairs::{Row, acting, rows};
+use leaves::Leaves;
 use serde_json::json;
 use std::sync::LazyLock;
 use topology::Topology;
@@ -25,10 +29,13 @@ use topology::Topology;
 const PACKETS: (f64, f64) = (100.0, 20_000.0);
 /// Fraction of scenarios with values at the limits of what is accepted.
 const EXTREME: f64 = 0.25;
+/// Probability that a quantity of a link is drawn in proportion to the link.
+const LIKE_LINK: f64 = 0.3;
 /// Number of attempts per scenario.
 const ATTEMPTS: u64 = 20;
 
-static SCHEMA: LazyLock<Value> = LazyLock::new(Scenario::schema);
+/// The schema of scenarios.
+pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(Scenario::schema);
 
 /// A drawn scenario.
 #[derive(Clone, Debug)]
@@ -43,15 +50,22 @@ pub struct Drawn {
 pub fn scenario(base: u64, number: u64) -> Drawn {
     let mut draw = Draw::new(base, number, "chaos");
     let mut refused = 0;
+    let row = row(number);
     for _ in 0..ATTEMPTS {
-        if let Some(value) = attempt(&mut draw, &mut refused) {
+        if let Some(value) = attempt(row, &mut draw, &mut refused) {
             return Drawn { value: Some(value), refused };
         }
     }
     Drawn { value: None, refused }
 }
 
-fn attempt(draw: &mut Draw, refused: &mut usize) -> Option<Value> {
+/// The pairs that a scenario has on purpose: two of three numbers plant the rows in order, the others are drawn freely.
+pub fn row(number: u64) -> Option<&'static Row> {
+    let planted = number - number.div_ceil(3);
+    (!number.is_multiple_of(3)).then(|| &rows()[planted as usize % rows().len()])
+}
+
+fn attempt(row: Option<&Row>, draw: &mut Draw, refused: &mut usize) -> Option<Value> {
     let is_extreme = draw.chance(EXTREME);
     let mut leaves = Leaves::new(is_extreme);
     let topology = Topology::draw(draw);
@@ -64,10 +78,28 @@ fn attempt(draw: &mut Draw, refused: &mut usize) -> Option<Value> {
         *refused += removals;
         Some(scenario)
     };
-    let scenario = valid(&mut value)?;
-    let seconds = duration(&scenario, draw)?;
+    let mut scenario = valid(&mut value)?;
+    let place = match row {
+        Some(row) => {
+            let place = planting::place(&mut value, &scenario, row, &topology, draw)?;
+            planting::plant(&mut value, row, &place, &mut leaves, draw)?;
+            scenario = valid(&mut value)?;
+            Some((row, place))
+        }
+        None => None,
+    };
+    let mut seconds = duration(&scenario, draw)?;
+    if scenario.links.iter().any(|link| link.trace.is_some()) {
+        seconds = seconds.min(times::LONGEST_TRACE_S);
+    }
     times::add(&mut value, &scenario, &topology, seconds, &mut leaves, draw);
-    valid(&mut value).map(|_| value)
+    if let Some((row, place)) = &place {
+        planting::plant_times(&mut value, row, place, seconds, draw)?;
+    }
+    let scenario = valid(&mut value)?;
+    // What the parser has rejected may have been planted.
+    let is_planted = row.is_none_or(|row| row.pairs().is_subset(&acting(&value, &scenario)));
+    is_planted.then_some(value)
 }
 
 /// Seconds in which the scenario sends about the target number of packets.
@@ -142,7 +174,9 @@ fn links(topology: &Topology, leaves: &mut Leaves, is_extreme: bool, draw: &mut 
                                "rate": rate, "delay": delay });
         // Opportunities exclude changes of the rate, and have about the rate of the link.
         let drawn = ["name", "from", "to", "rate", "delay", "changes", "opportunities", "outages", "trace"];
+        leaves.on_link(Some(&link), LIKE_LINK);
         let others = leaves.table(schema, &drawn, draw);
+        leaves.on_link(None, 0.0);
         extend(&mut link, others);
         links.push(link);
     }
@@ -218,7 +252,7 @@ fn flows(topology: &Topology, leaves: &mut Leaves, draw: &mut Draw) -> Vec<Value
 }
 
 /// Gives empirical distributions of sizes a share for each size, which members drawn one by one hardly ever are.
-fn complete_sizes(value: &mut Value) {
+pub(crate) fn complete_sizes(value: &mut Value) {
     let Value::Object(members) = value else { return };
     let points = members.get("sizes").and_then(Value::as_array).map(Vec::len);
     if let (Some("empirical"), Some(points)) = (members.get("kind").and_then(Value::as_str), points) {

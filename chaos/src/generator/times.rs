@@ -54,7 +54,7 @@ pub fn add(
     let end = (seconds * 1e9).round() as u64;
     let mut instants = Instants { end, used: Vec::new() };
     value["duration"] = time(end);
-    for link in elements(value, "links") {
+    for link in elements(value, "links").iter_mut().filter(|link| link.get("trace").is_none()) {
         if draw.chance(0.12) {
             let changes = instants.ascending(draw.between(1, 4), draw);
             link["changes"] = changes.into_iter().map(|at| change(link, at, leaves, draw)).collect();
@@ -100,6 +100,8 @@ pub fn add(
 
 /// Traces have rates of their own, which would make longer runs too long.
 const SHORT_S: f64 = 2.0;
+/// Those that are planted have about the rate of their link, but may change every millisecond.
+pub const LONGEST_TRACE_S: f64 = 200.0;
 
 /// Members of a scenario that are not drawn from the schema alone.
 const TIMED: [&str; 9] = [
@@ -119,7 +121,7 @@ fn elements<'a>(value: &'a mut Value, list: &str) -> &'a mut [Value] {
 }
 
 /// Delivery opportunities with about the rate of a link, many of them at the same time.
-fn opportunities(link: &Value, draw: &mut Draw) -> Value {
+pub(crate) fn opportunities(link: &Value, draw: &mut Draw) -> Value {
     let rate = link["rate"].as_str().and_then(|text| text.split_once(' ')?.0.parse::<f64>().ok());
     let size = *draw.pick(&[1504.0, 1504.0, 1504.0, 100.0, 10_000.0]);
     // Those of long intervals would never come within a run, and those of short ones are too many to write.

@@ -1,0 +1,259 @@
+//! The engine has no unit of its own: with every time multiplied by two and every rate halved, or with every size and
+//! rate doubled, the same packets are at the same nodes, at times or with sizes that are twice those before.
+//!
+//! Rates are first rounded such that a byte takes whole nanoseconds. Other times are rounded, and averages of times add
+//! such errors up. Where the slower run has an odd time, or the same packet at a time that differs by less than
+//! [`ROUNDING`], the engine has rounded; both runs are compared up to that instant.
+
+use super::exceptions::{Exception, without};
+use super::{Case, Exit, Verdict, require};
+use crate::dimensions::{Scale, with_whole_times};
+use crate::packets::Packet;
+use dumbbell_cc::algorithms::cubic::CubicRule;
+use dumbbell_cc::{AlgorithmSpec, Growth, SlowStartSpec, WindowValidation};
+use dumbbell_net::impairment::jitter::Distribution;
+use dumbbell_net::queues::dualpi2::SchedulerKind;
+use dumbbell_net::queues::pie::DelayMeasure;
+use dumbbell_net::{ImpairmentSpec, LinkSpec, QueueSpec, SourceSpec};
+use dumbbell_sim::{LinkOutcome, Scenario};
+use dumbbell_sim::scenario::FlowSpec;
+use dumbbell_tcp::{DelayedAck, RecoverySpec, TcpParams};
+use dumbbell_units::Time;
+use dumbbell_units::spec::{Field, Node};
+use serde_json::json;
+
+const TIME: Scale = Scale { time: 1, size: 0 };
+const SIZE: Scale = Scale { time: 0, size: 1 };
+
+/// Rules with times that no parameter states, or that are not proportional to times.
+const OF_TIMES: &[Exception] = &[
+    Exception {
+        name: "rack probes after 1 s without a sample",
+        replace: |scenario| of_tcp(scenario, |tcp| {
+            if tcp.recovery.name() == "rack" {
+                replace_by(&mut tcp.recovery, RecoverySpec::named("sack"));
+            }
+        }),
+    },
+    Exception {
+        name: "unused windows are reduced after 1 s or 300 s",
+        replace: |scenario| of_tcp(scenario, |tcp| tcp.window.validation = WindowValidation::Restart),
+    },
+    Exception {
+        name: "quick acknowledgements return after 200 ms or 1 s",
+        replace: |scenario| of_tcp(scenario, |tcp| {
+            if let DelayedAck::On(delayed) = &mut tcp.delayed_ack {
+                delayed.quick_again = false;
+            }
+        }),
+    },
+    Exception {
+        name: "hystart has a cushion of 1 ms",
+        replace: |scenario| of_tcp(scenario, |tcp| {
+            if tcp.window.slow_start.name() == "hystart" {
+                tcp.window.slow_start = SlowStartSpec::default();
+            }
+        }),
+    },
+    Exception {
+        name: "cubic of linux updates after 1/32 s",
+        replace: |scenario| of_tcp(scenario, |tcp| {
+            if let AlgorithmSpec::Cubic(cubic) = &mut tcp.congestion {
+                cubic.growth = CubicRule::Rfc;
+            }
+        }),
+    },
+    Exception {
+        name: "bbr starts with a round-trip time of 1 ms and measures policers for 1 ms",
+        replace: |scenario| of_tcp(scenario, |tcp| {
+            if ["bbr", "bbr3"].contains(&tcp.congestion.name()) {
+                replace_by(&mut tcp.congestion, AlgorithmSpec::named("reno"));
+            }
+        }),
+    },
+    Exception {
+        name: "htcp grows by seconds",
+        replace: |scenario| of_tcp(scenario, |tcp| {
+            if tcp.congestion.name() == "htcp" {
+                replace_by(&mut tcp.congestion, AlgorithmSpec::named("reno"));
+            }
+        }),
+    },
+    Exception {
+        name: "tcplib has times in milliseconds",
+        replace: |scenario| of_sources(scenario, &["tcplib"], "greedy"),
+    },
+    Exception {
+        name: "media adapts by seconds",
+        replace: |scenario| of_sources(scenario, &["media"], "cbr"),
+    },
+    Exception { name: "link models step in milliseconds", replace: without_models },
+    Exception {
+        name: "red averages over 1 s by default",
+        replace: |scenario| of_links(scenario, |link| {
+            if let QueueSpec::Red(red) = &mut link.queue {
+                red.weight = red.weight.or(Some(0.002));
+            }
+        }),
+    },
+    Exception {
+        name: "uniform jitter is the remainder of a number",
+        replace: |scenario| of_links(scenario, |link| {
+            for impairment in &mut link.impairments {
+                if let ImpairmentSpec::Jitter(jitter) = impairment
+                    && jitter.distribution == Distribution::Uniform
+                    && jitter.jitter > Time::ZERO
+                {
+                    jitter.distribution = Distribution::Normal;
+                }
+            }
+        }),
+    },
+];
+
+/// Rules with sizes that no parameter states, and sizes that are rounded to bytes.
+const OF_SIZES: &[Exception] = &[
+    Exception {
+        name: "the option of queueing times has 8 bytes",
+        replace: |scenario| of_tcp(scenario, |tcp| tcp.aqt = false),
+    },
+    Exception {
+        name: "windows grow by whole bytes",
+        replace: |scenario| of_tcp(scenario, |tcp| {
+            tcp.window.extra_eighth = false;
+            if tcp.window.growth == Growth::WholeBytes {
+                tcp.window.growth = Growth::Real;
+            }
+        }),
+    },
+    Exception { name: "tcplib has sizes in bytes", replace: |scenario| of_sources(scenario, &["tcplib"], "greedy") },
+    Exception { name: "drawn sizes are whole bytes", replace: |scenario| scenario.flows.iter_mut().for_each(fix_sizes) },
+    Exception {
+        name: "frames and segments of video are whole bytes",
+        replace: |scenario| {
+            of_sources(scenario, &["video", "media"], "cbr");
+            of_sources(scenario, &["streaming"], "greedy");
+        },
+    },
+    Exception { name: "opportunities of link models have 1504 bytes", replace: without_models },
+    Exception {
+        name: "dualpi2 begins with a credit for 1500 bytes",
+        replace: |scenario| of_links(scenario, |link| {
+            if let QueueSpec::DualPi2(queue) = &mut link.queue {
+                queue.scheduler = SchedulerKind::Wrr;
+            }
+        }),
+    },
+    Exception {
+        name: "pie measures rates over 16 KiB",
+        replace: |scenario| of_links(scenario, |link| match &mut link.queue {
+            QueueSpec::Pie(pie) if pie.delay == DelayMeasure::Rate => pie.delay = DelayMeasure::Head,
+            QueueSpec::FqPie(pie) if pie.delay == DelayMeasure::Rate => pie.delay = DelayMeasure::Head,
+            _ => {}
+        }),
+    },
+];
+
+fn of_tcp(scenario: &mut Scenario, change: impl Fn(&mut TcpParams)) {
+    scenario.flows.iter_mut().filter_map(|flow| flow.tcp.as_mut()).for_each(|tcp| change(&mut tcp.0));
+}
+
+fn of_links(scenario: &mut Scenario, change: impl Fn(&mut LinkSpec)) {
+    scenario.links.iter_mut().for_each(change);
+}
+
+fn without_models(scenario: &mut Scenario) {
+    of_links(scenario, |link| link.trace = None);
+}
+
+fn of_sources(scenario: &mut Scenario, names: &[&str], instead: &str) {
+    for flow in scenario.flows.iter_mut().filter(|flow| names.contains(&flow.source.name())) {
+        replace_by(&mut flow.source, SourceSpec::decode(&Node::root(&json!(instead))).ok());
+    }
+}
+
+fn replace_by<T>(place: &mut T, other: Option<T>) {
+    if let Some(other) = other {
+        *place = other;
+    }
+}
+
+/// Gives all transfers of a source the same size.
+fn fix_sizes(flow: &mut FlowSpec) {
+    let mut encoded = flow.source.encode();
+    for member in ["sizes", "document"] {
+        if encoded.get(member).is_some_and(|sizes| sizes.get("kind").is_some_and(|kind| kind != "fixed")) {
+            encoded[member] = json!("fixed");
+            replace_by(&mut flow.source, SourceSpec::decode(&Node::root(&encoded)).ok());
+        }
+    }
+}
+
+/// Times twice as long, and rates halved.
+pub fn time(case: &Case<'_>) -> Verdict {
+    let scenario = with_whole_times(&without_probes(&case.scenario)).ok_or(Exit::NotApplicable)?;
+    without(case, &scenario, OF_TIMES, |scenario| compare(case, scenario, TIME))
+}
+
+/// Sizes and rates doubled.
+pub fn size(case: &Case<'_>) -> Verdict {
+    without(case, &without_probes(&case.scenario), OF_SIZES, |scenario| compare(case, scenario, SIZE))
+}
+
+fn without_probes(scenario: &Scenario) -> Scenario {
+    Scenario { probes: Vec::new(), ..scenario.clone() }
+}
+
+fn compare(case: &Case<'_>, scenario: &Scenario, scale: Scale) -> Verdict {
+    let scaled = scale.of(scenario).map_err(|member| {
+        case.note_limit(format!("{member} is limited"));
+        Exit::NotApplicable
+    })?;
+    let (outcome, packets) = case.run_with_packets(scenario)?;
+    let (against, others) = case.run_with_packets(&scaled)?;
+        let rounded = rounded(&packets, &others, scale);
+        if let Some(at) = rounded {
+            case.note_limit("compared up to a rounded time");
+            let (before, others) = (until(&packets, at, 0), until(&others, at, scale.time));
+            return compare_packets(before, others, scale);
+        }
+        compare_packets(&packets, &others, scale)?;
+        for (one, other) in outcome.links.iter().zip(&against.links) {
+            let counts = |link: &LinkOutcome| (link.packets, link.drops(), link.marks, link.backlog_max_packets);
+            require(counts(one) == counts(other), || {
+                format!("links.{}: {:?} against {:?} packets, drops and marks", one.name, counts(one), counts(other))
+            })?;
+        }
+        Ok(())
+}
+
+/// Errors of averages of times, in nanoseconds: those of a round-trip time add up to 8 ns, its variation counts four
+/// times, and a timeout doubles up to six times.
+const ROUNDING: u64 = 2_000;
+
+/// The time in the faster run from which on rounding may matter.
+fn rounded(packets: &[Packet], others: &[Packet], scale: Scale) -> Option<u64> {
+    let factor = 1 << scale.time;
+    let odd = others.iter().find(|packet| packet.at % factor != 0).map(|packet| packet.at / factor);
+    let is_close = |one: &Packet, other: &Packet| {
+        let apart = (one.at * factor).abs_diff(other.at);
+        apart > 0 && apart < ROUNDING
+    };
+    let close = packets.iter().zip(others).find(|(one, other)| one.at * factor != other.at);
+    let close = close.filter(|(one, other)| scale.time > 0 && is_close(one, other));
+    let close = close.map(|(one, other)| one.at.min(other.at / factor));
+    odd.into_iter().chain(close).min()
+}
+
+/// The packets before a time of the faster run.
+fn until(packets: &[Packet], end: u64, time: i32) -> &[Packet] {
+    &packets[..packets.partition_point(|packet| packet.at >> time < end)]
+}
+
+fn compare_packets(packets: &[Packet], others: &[Packet], scale: Scale) -> Verdict {
+    for (number, (one, other)) in packets.iter().zip(others).enumerate() {
+        let (one, other) = (one.carried(1, 1), other.carried(1 << scale.time, 1 << scale.size));
+        require(one == other, || format!("packet {number}: {one:?} against {other:?}"))?;
+    }
+    require(packets.len() == others.len(), || format!("{} packets against {}", packets.len(), others.len()))
+}

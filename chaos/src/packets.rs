@@ -1,0 +1,76 @@
+//! The packets of a run at all of its nodes.
+
+use dumbbell_sim::Scenario;
+use dumbbell_sim::capture::{Content, Seen, SeenPacket, Sighting, Tap, Watch};
+use std::sync::Mutex;
+
+/// Collects every packet of a run at every node.
+#[derive(Debug)]
+pub struct Packets {
+    nodes: usize,
+    seen: Mutex<Vec<Packet>>,
+}
+
+/// A packet that enters a link or arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// Its time, in nanoseconds.
+    pub at: u64,
+    /// The node, by position.
+    pub node: usize,
+    /// The flow, by position.
+    pub flow: usize,
+    /// Connection of the flow.
+    pub connection: u64,
+    /// The packet.
+    pub seen: SeenPacket,
+}
+
+impl Packets {
+    /// Nothing seen yet.
+    pub fn new(scenario: &Scenario) -> Self {
+        Packets { nodes: scenario.nodes.len(), seen: Mutex::default() }
+    }
+
+    /// What was seen, in order of time.
+    pub fn into_seen(self) -> Vec<Packet> {
+        self.seen.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Tap for Packets {
+    fn watch(&self) -> Watch {
+        Watch { nodes: (0..self.nodes).collect(), senders: false }
+    }
+
+    fn take(&self, sightings: &mut dyn Iterator<Item = Sighting>) {
+        let packets = sightings.filter_map(|Sighting { at, node, flow, connection, seen, .. }| match seen {
+            Seen::Packet(seen) => Some(Packet { at: at.0, node: node as usize, flow: flow as usize, connection, seen }),
+            Seen::Sender(_) => None,
+        });
+        self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).extend(packets);
+    }
+}
+
+impl Packet {
+    /// True if it travels to the sender of its flow.
+    pub fn is_reverse(&self) -> bool {
+        matches!(self.seen.content, Content::Ack(_) | Content::Report(_))
+    }
+
+    /// What it carries, with times and sizes divided by powers of two.
+    pub fn carried(&self, time: u64, size: u64) -> impl PartialEq + std::fmt::Debug + use<> {
+        let bytes = |number: u64| number as f64 / size as f64;
+        let content = match self.seen.content {
+            Content::Segment(segment) => {
+                let flags = (segment.is_syn, segment.is_retransmission, segment.is_cwr);
+                ("segment", [bytes(segment.seq), bytes(u64::from(segment.len))], flags)
+            }
+            Content::Ack(ack) => ("acknowledgement", [bytes(ack.ack), f64::from(ack.ce_packets)], (ack.is_syn, ack.is_ece, false)),
+            Content::Datagram => ("datagram", [0.0; 2], (false, false, false)),
+            Content::Report(report) => ("report", [report.received as f64, report.lost as f64], (false, false, false)),
+        };
+        let at = self.at as f64 / time as f64;
+        (at, self.node, self.flow, self.connection, bytes(u64::from(self.seen.size)), self.seen.ecn, content)
+    }
+}

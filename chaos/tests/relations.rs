@@ -1,0 +1,63 @@
+//! Relations with exceptions notice what is excepted: with one of these rules, their runs differ; without it, they agree.
+
+use dumbbell_chaos::checks::exceptions::Note;
+use dumbbell_chaos::checks::{named, try_checks};
+use dumbbell_chaos::runner::Runner;
+use dumbbell_sim::Scenario;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// A flow over a link with more members.
+fn scenario(link: Value, flow: Value) -> Scenario {
+    let with = |mut value: Value, more: Value| {
+        if let (Value::Object(members), Value::Object(more)) = (&mut value, more) {
+            members.extend(more);
+        }
+        value
+    };
+    let plain = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "20 ms" });
+    let value = json!({
+        "duration": "10 s", "nodes": ["a", "b"], "links": [with(plain("a", "b"), link), plain("b", "a")],
+        "flows": [with(json!({ "name": "f", "from": "a", "to": "b" }), flow)],
+    });
+    Scenario::from_value(&value).expect("a valid scenario")
+}
+
+/// The exceptions that a check has met, each with whether it was needed. The check holds.
+fn exceptions(check: &str, scenario: &Scenario) -> Vec<(String, bool)> {
+    let runner = Runner::new(Duration::from_secs(20), None);
+    let check = named(check).expect("a check");
+    let tried = try_checks(scenario, (1, 0), &runner, std::iter::once(check)).pop().expect("a result");
+    assert_eq!(tried.verdict, Ok(()), "{}: {:?}", check.name, tried.notes);
+    tried.notes.into_iter().map(|Note { name, is_needed, .. }| (name, is_needed)).collect()
+}
+
+#[test]
+fn relations_hold_where_nothing_is_excepted() {
+    let plain = scenario(json!({ "queue": { "kind": "droptail", "limit": "10 packets" } }), json!({ "tcp": "reno" }));
+    for check in ["shift", "size-scale", "time-scale", "silent-flow", "declaration-order"] {
+        let limits = exceptions(check, &plain);
+        assert!(limits.iter().all(|(name, _)| name.starts_with("compared up to")), "{check}: {limits:?}");
+    }
+}
+
+#[test]
+fn a_rule_that_counts_from_the_beginning_of_a_run_breaks_the_shift() {
+    let lossy = json!({ "impairments": [{ "kind": "twostate", "good": "70 ms", "bad": "30 ms", "loss": 0.5 }] });
+    let needed = exceptions("shift", &scenario(lossy, json!({ "tcp": "reno" })));
+    assert_eq!(needed, [("two-state losses begin with the run".to_owned(), true)]);
+}
+
+#[test]
+fn a_size_that_is_not_scaled_breaks_the_scaling_of_sizes() {
+    let queued = scenario(json!({}), json!({ "tcp": { "variant": "reno", "aqt": true } }));
+    let needed = exceptions("size-scale", &queued);
+    assert_eq!(needed, [("the option of queueing times has 8 bytes".to_owned(), true)]);
+}
+
+#[test]
+fn a_time_that_is_not_scaled_breaks_the_scaling_of_times() {
+    let jitter = json!({ "impairments": [{ "kind": "jitter", "delay": "3 ms", "jitter": "2 ms" }] });
+    let needed = exceptions("time-scale", &scenario(jitter, json!({ "source": "cbr" })));
+    assert!(needed.contains(&("uniform jitter is the remainder of a number".to_owned(), true)), "{needed:?}");
+}
