@@ -32,7 +32,17 @@ fn dimension(unit: &str) -> Option<(i32, i32)> {
 /// Units of numbers that have no dimension. Packets and segments are counted, whatever their size.
 #[cfg(test)]
 const COUNTED: [&str; 12] = [
-    "-", "packets", "segments", "1/segments", "ticks", "rounds", "slots", "queues", "buckets", "frames", "windows",
+    "-",
+    "packets",
+    "segments",
+    "1/segments",
+    "ticks",
+    "rounds",
+    "slots",
+    "queues",
+    "buckets",
+    "frames",
+    "windows",
     "bursts",
 ];
 
@@ -61,7 +71,8 @@ impl Scale {
                 let schema = branch(schema, members);
                 for (name, member) in members {
                     let schema = schema.pointer(&format!("/properties/{name}")).unwrap_or(&Value::Null);
-                    self.scale(member, schema, unit).map_err(|error| if error.is_empty() { name.clone() } else { error })?;
+                    self.scale(member, schema, unit)
+                        .map_err(|error| if error.is_empty() { name.clone() } else { error })?;
                 }
             }
             Value::Array(elements) => {
@@ -69,14 +80,18 @@ impl Scale {
                 elements.iter_mut().try_for_each(|element| self.scale(element, items, unit))?;
             }
             Value::Number(number) => {
-                let Some(exponent) = self.exponent(unit).filter(|&exponent| exponent != 0) else { return Ok(()) };
+                let Some(exponent) = self.exponent(unit).filter(|&exponent| exponent != 0) else {
+                    return Ok(());
+                };
                 *value = match number.as_u64() {
                     Some(whole) => json!(shifted(whole, exponent).ok_or_else(String::new)?),
                     None => json!(number.as_f64().unwrap_or_default() * 2.0_f64.powi(exponent)),
                 };
             }
             Value::String(text) => {
-                let Some(exponent) = self.exponent(unit).filter(|&exponent| exponent != 0) else { return Ok(()) };
+                let Some(exponent) = self.exponent(unit).filter(|&exponent| exponent != 0) else {
+                    return Ok(());
+                };
                 let units = [(TIME_UNITS, "ns"), (RATE_UNITS, "bit/s"), (SIZE_UNITS, "bytes")];
                 let read = units.iter().find_map(|(units, base)| Some((amount(text, units)?, base)));
                 // Counts of packets, `unlimited` and `random` are of no unit.

@@ -224,7 +224,9 @@ fn check_file(file: &Path, arguments: &CheckFiles, runner: &Runner) -> std::io::
     let scenario = Scenario::from_value(&value).map_err(refused)?;
     let chosen = |check: &&Check| arguments.check.is_none_or(|only| only.name == check.name);
     let mut is_broken = false;
-    for Tried { check, verdict, .. } in try_checks(&scenario, seed_and_run, runner, CHECKS.iter().filter(chosen)) {
+    for Tried { check, verdict, .. } in
+        try_checks(&scenario, seed_and_run, runner, CHECKS.iter().filter(chosen))
+    {
         match verdict {
             Ok(()) => println!("{}: {:<17} holds", file.display(), check.name),
             Err(Exit::NotApplicable) => println!("{}: {:<17} does not apply", file.display(), check.name),

@@ -45,7 +45,9 @@ impl Tap for Packets {
 
     fn take(&self, sightings: &mut dyn Iterator<Item = Sighting>) {
         let packets = sightings.filter_map(|Sighting { at, node, flow, connection, seen, .. }| match seen {
-            Seen::Packet(seen) => Some(Packet { at: at.0, node: node as usize, flow: flow as usize, connection, seen }),
+            Seen::Packet(seen) => {
+                Some(Packet { at: at.0, node: node as usize, flow: flow as usize, connection, seen })
+            }
             Seen::Sender(_) => None,
         });
         self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).extend(packets);
@@ -66,9 +68,15 @@ impl Packet {
                 let flags = (segment.is_syn, segment.is_retransmission, segment.is_cwr);
                 ("segment", [bytes(segment.seq), bytes(u64::from(segment.len))], flags)
             }
-            Content::Ack(ack) => ("acknowledgement", [bytes(ack.ack), f64::from(ack.ce_packets)], (ack.is_syn, ack.is_ece, false)),
+            Content::Ack(ack) => (
+                "acknowledgement",
+                [bytes(ack.ack), f64::from(ack.ce_packets)],
+                (ack.is_syn, ack.is_ece, false),
+            ),
             Content::Datagram => ("datagram", [0.0; 2], (false, false, false)),
-            Content::Report(report) => ("report", [report.received as f64, report.lost as f64], (false, false, false)),
+            Content::Report(report) => {
+                ("report", [report.received as f64, report.lost as f64], (false, false, false))
+            }
         };
         let at = self.at as f64 / time as f64;
         (at, self.node, self.flow, self.connection, bytes(u64::from(self.seen.size)), self.seen.ecn, content)

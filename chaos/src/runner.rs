@@ -81,7 +81,12 @@ impl Runner {
     }
 
     /// Runs a scenario to its end, and returns also its packets at all nodes.
-    pub fn run_with_packets(&self, scenario: &Scenario, seed: u64, run: u64) -> Result<(Outcome, Vec<Packet>), Exit> {
+    pub fn run_with_packets(
+        &self,
+        scenario: &Scenario,
+        seed: u64,
+        run: u64,
+    ) -> Result<(Outcome, Vec<Packet>), Exit> {
         let packets = Packets::new(scenario);
         let outcome = self.run_tapped(scenario, (seed, run), Some(&packets))?;
         Ok((outcome, packets.into_seen()))

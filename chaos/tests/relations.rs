@@ -34,7 +34,8 @@ fn exceptions(check: &str, scenario: &Scenario) -> Vec<(String, bool)> {
 
 #[test]
 fn relations_hold_where_nothing_is_excepted() {
-    let plain = scenario(json!({ "queue": { "kind": "droptail", "limit": "10 packets" } }), json!({ "tcp": "reno" }));
+    let plain =
+        scenario(json!({ "queue": { "kind": "droptail", "limit": "10 packets" } }), json!({ "tcp": "reno" }));
     for check in ["shift", "size-scale", "time-scale", "silent-flow", "declaration-order"] {
         let limits = exceptions(check, &plain);
         assert!(limits.iter().all(|(name, _)| name.starts_with("compared up to")), "{check}: {limits:?}");
@@ -43,7 +44,8 @@ fn relations_hold_where_nothing_is_excepted() {
 
 #[test]
 fn a_rule_that_counts_from_the_beginning_of_a_run_breaks_the_shift() {
-    let lossy = json!({ "impairments": [{ "kind": "twostate", "good": "70 ms", "bad": "30 ms", "loss": 0.5 }] });
+    let lossy =
+        json!({ "impairments": [{ "kind": "twostate", "good": "70 ms", "bad": "30 ms", "loss": 0.5 }] });
     let needed = exceptions("shift", &scenario(lossy, json!({ "tcp": "reno" })));
     assert_eq!(needed, [("two-state losses begin with the run".to_owned(), true)]);
 }

@@ -111,9 +111,9 @@ fn permuted(scenario: &Scenario, draw: &mut Draw) -> Scenario {
 fn sorted(mut outcome: Outcome) -> Outcome {
     outcome.flows.sort_by(|one, other| one.name.cmp(&other.name));
     outcome.links.sort_by(|one, other| one.name.cmp(&other.name));
-    outcome.recordings.sort_by(|one, other| {
-        (one.quantity.name(), &one.name).cmp(&(other.quantity.name(), &other.name))
-    });
+    outcome
+        .recordings
+        .sort_by(|one, other| (one.quantity.name(), &one.name).cmp(&(other.quantity.name(), &other.name)));
     outcome
 }
 

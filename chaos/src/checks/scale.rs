@@ -15,8 +15,8 @@ use dumbbell_net::impairment::jitter::Distribution;
 use dumbbell_net::queues::dualpi2::SchedulerKind;
 use dumbbell_net::queues::pie::DelayMeasure;
 use dumbbell_net::{ImpairmentSpec, LinkSpec, QueueSpec, SourceSpec};
-use dumbbell_sim::{LinkOutcome, Scenario};
 use dumbbell_sim::scenario::FlowSpec;
+use dumbbell_sim::{LinkOutcome, Scenario};
 use dumbbell_tcp::{DelayedAck, RecoverySpec, TcpParams};
 use dumbbell_units::Time;
 use dumbbell_units::spec::{Field, Node};
@@ -29,11 +29,13 @@ const SIZE: Scale = Scale { time: 0, size: 1 };
 const OF_TIMES: &[Exception] = &[
     Exception {
         name: "rack probes after 1 s without a sample",
-        replace: |scenario| of_tcp(scenario, |tcp| {
-            if tcp.recovery.name() == "rack" {
-                replace_by(&mut tcp.recovery, RecoverySpec::named("sack"));
-            }
-        }),
+        replace: |scenario| {
+            of_tcp(scenario, |tcp| {
+                if tcp.recovery.name() == "rack" {
+                    replace_by(&mut tcp.recovery, RecoverySpec::named("sack"));
+                }
+            })
+        },
     },
     Exception {
         name: "unused windows are reduced after 1 s or 300 s",
@@ -41,43 +43,53 @@ const OF_TIMES: &[Exception] = &[
     },
     Exception {
         name: "quick acknowledgements return after 200 ms or 1 s",
-        replace: |scenario| of_tcp(scenario, |tcp| {
-            if let DelayedAck::On(delayed) = &mut tcp.delayed_ack {
-                delayed.quick_again = false;
-            }
-        }),
+        replace: |scenario| {
+            of_tcp(scenario, |tcp| {
+                if let DelayedAck::On(delayed) = &mut tcp.delayed_ack {
+                    delayed.quick_again = false;
+                }
+            })
+        },
     },
     Exception {
         name: "hystart has a cushion of 1 ms",
-        replace: |scenario| of_tcp(scenario, |tcp| {
-            if tcp.window.slow_start.name() == "hystart" {
-                tcp.window.slow_start = SlowStartSpec::default();
-            }
-        }),
+        replace: |scenario| {
+            of_tcp(scenario, |tcp| {
+                if tcp.window.slow_start.name() == "hystart" {
+                    tcp.window.slow_start = SlowStartSpec::default();
+                }
+            })
+        },
     },
     Exception {
         name: "cubic of linux updates after 1/32 s",
-        replace: |scenario| of_tcp(scenario, |tcp| {
-            if let AlgorithmSpec::Cubic(cubic) = &mut tcp.congestion {
-                cubic.growth = CubicRule::Rfc;
-            }
-        }),
+        replace: |scenario| {
+            of_tcp(scenario, |tcp| {
+                if let AlgorithmSpec::Cubic(cubic) = &mut tcp.congestion {
+                    cubic.growth = CubicRule::Rfc;
+                }
+            })
+        },
     },
     Exception {
         name: "bbr starts with a round-trip time of 1 ms and measures policers for 1 ms",
-        replace: |scenario| of_tcp(scenario, |tcp| {
-            if ["bbr", "bbr3"].contains(&tcp.congestion.name()) {
-                replace_by(&mut tcp.congestion, AlgorithmSpec::named("reno"));
-            }
-        }),
+        replace: |scenario| {
+            of_tcp(scenario, |tcp| {
+                if ["bbr", "bbr3"].contains(&tcp.congestion.name()) {
+                    replace_by(&mut tcp.congestion, AlgorithmSpec::named("reno"));
+                }
+            })
+        },
     },
     Exception {
         name: "htcp grows by seconds",
-        replace: |scenario| of_tcp(scenario, |tcp| {
-            if tcp.congestion.name() == "htcp" {
-                replace_by(&mut tcp.congestion, AlgorithmSpec::named("reno"));
-            }
-        }),
+        replace: |scenario| {
+            of_tcp(scenario, |tcp| {
+                if tcp.congestion.name() == "htcp" {
+                    replace_by(&mut tcp.congestion, AlgorithmSpec::named("reno"));
+                }
+            })
+        },
     },
     Exception {
         name: "tcplib has times in milliseconds",
@@ -90,24 +102,28 @@ const OF_TIMES: &[Exception] = &[
     Exception { name: "link models step in milliseconds", replace: without_models },
     Exception {
         name: "red averages over 1 s by default",
-        replace: |scenario| of_links(scenario, |link| {
-            if let QueueSpec::Red(red) = &mut link.queue {
-                red.weight = red.weight.or(Some(0.002));
-            }
-        }),
+        replace: |scenario| {
+            of_links(scenario, |link| {
+                if let QueueSpec::Red(red) = &mut link.queue {
+                    red.weight = red.weight.or(Some(0.002));
+                }
+            })
+        },
     },
     Exception {
         name: "uniform jitter is the remainder of a number",
-        replace: |scenario| of_links(scenario, |link| {
-            for impairment in &mut link.impairments {
-                if let ImpairmentSpec::Jitter(jitter) = impairment
-                    && jitter.distribution == Distribution::Uniform
-                    && jitter.jitter > Time::ZERO
-                {
-                    jitter.distribution = Distribution::Normal;
+        replace: |scenario| {
+            of_links(scenario, |link| {
+                for impairment in &mut link.impairments {
+                    if let ImpairmentSpec::Jitter(jitter) = impairment
+                        && jitter.distribution == Distribution::Uniform
+                        && jitter.jitter > Time::ZERO
+                    {
+                        jitter.distribution = Distribution::Normal;
+                    }
                 }
-            }
-        }),
+            })
+        },
     },
 ];
 
@@ -119,15 +135,23 @@ const OF_SIZES: &[Exception] = &[
     },
     Exception {
         name: "windows grow by whole bytes",
-        replace: |scenario| of_tcp(scenario, |tcp| {
-            tcp.window.extra_eighth = false;
-            if tcp.window.growth == Growth::WholeBytes {
-                tcp.window.growth = Growth::Real;
-            }
-        }),
+        replace: |scenario| {
+            of_tcp(scenario, |tcp| {
+                tcp.window.extra_eighth = false;
+                if tcp.window.growth == Growth::Whole {
+                    tcp.window.growth = Growth::Real;
+                }
+            })
+        },
     },
-    Exception { name: "tcplib has sizes in bytes", replace: |scenario| of_sources(scenario, &["tcplib"], "greedy") },
-    Exception { name: "drawn sizes are whole bytes", replace: |scenario| scenario.flows.iter_mut().for_each(fix_sizes) },
+    Exception {
+        name: "tcplib has sizes in bytes",
+        replace: |scenario| of_sources(scenario, &["tcplib"], "greedy"),
+    },
+    Exception {
+        name: "drawn sizes are whole bytes",
+        replace: |scenario| scenario.flows.iter_mut().for_each(fix_sizes),
+    },
     Exception {
         name: "frames and segments of video are whole bytes",
         replace: |scenario| {
@@ -138,19 +162,23 @@ const OF_SIZES: &[Exception] = &[
     Exception { name: "opportunities of link models have 1504 bytes", replace: without_models },
     Exception {
         name: "dualpi2 begins with a credit for 1500 bytes",
-        replace: |scenario| of_links(scenario, |link| {
-            if let QueueSpec::DualPi2(queue) = &mut link.queue {
-                queue.scheduler = SchedulerKind::Wrr;
-            }
-        }),
+        replace: |scenario| {
+            of_links(scenario, |link| {
+                if let QueueSpec::DualPi2(queue) = &mut link.queue {
+                    queue.scheduler = SchedulerKind::Wrr;
+                }
+            })
+        },
     },
     Exception {
         name: "pie measures rates over 16 KiB",
-        replace: |scenario| of_links(scenario, |link| match &mut link.queue {
-            QueueSpec::Pie(pie) if pie.delay == DelayMeasure::Rate => pie.delay = DelayMeasure::Head,
-            QueueSpec::FqPie(pie) if pie.delay == DelayMeasure::Rate => pie.delay = DelayMeasure::Head,
-            _ => {}
-        }),
+        replace: |scenario| {
+            of_links(scenario, |link| match &mut link.queue {
+                QueueSpec::Pie(pie) if pie.delay == DelayMeasure::Rate => pie.delay = DelayMeasure::Head,
+                QueueSpec::FqPie(pie) if pie.delay == DelayMeasure::Rate => pie.delay = DelayMeasure::Head,
+                _ => {}
+            })
+        },
     },
 ];
 
@@ -211,20 +239,25 @@ fn compare(case: &Case<'_>, scenario: &Scenario, scale: Scale) -> Verdict {
     })?;
     let (outcome, packets) = case.run_with_packets(scenario)?;
     let (against, others) = case.run_with_packets(&scaled)?;
-        let rounded = rounded(&packets, &others, scale);
-        if let Some(at) = rounded {
-            case.note_limit("compared up to a rounded time");
-            let (before, others) = (until(&packets, at, 0), until(&others, at, scale.time));
-            return compare_packets(before, others, scale);
-        }
-        compare_packets(&packets, &others, scale)?;
-        for (one, other) in outcome.links.iter().zip(&against.links) {
-            let counts = |link: &LinkOutcome| (link.packets, link.drops(), link.marks, link.backlog_max_packets);
-            require(counts(one) == counts(other), || {
-                format!("links.{}: {:?} against {:?} packets, drops and marks", one.name, counts(one), counts(other))
-            })?;
-        }
-        Ok(())
+    let rounded = rounded(&packets, &others, scale);
+    if let Some(at) = rounded {
+        case.note_limit("compared up to a rounded time");
+        let (before, others) = (until(&packets, at, 0), until(&others, at, scale.time));
+        return compare_packets(before, others, scale);
+    }
+    compare_packets(&packets, &others, scale)?;
+    for (one, other) in outcome.links.iter().zip(&against.links) {
+        let counts = |link: &LinkOutcome| (link.packets, link.drops(), link.marks, link.backlog_max_packets);
+        require(counts(one) == counts(other), || {
+            format!(
+                "links.{}: {:?} against {:?} packets, drops and marks",
+                one.name,
+                counts(one),
+                counts(other)
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// Errors of averages of times, in nanoseconds: those of a round-trip time add up to 8 ns, its variation counts four

@@ -5,8 +5,8 @@ use crate::difference;
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::Outcome;
 use dumbbell_sim::scenario::{FlowSpec, Start};
-use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::Time;
+use dumbbell_units::spec::{Field, Node};
 use serde_json::json;
 
 /// Name of the flow. It is that of no drawn flow.

@@ -8,18 +8,18 @@ mod times;
 mod topology;
 mod work;
 
-pub use repair::repair;
-pub use times::probe;
 pub(crate) use leaves::written;
+pub use repair::repair;
 pub(crate) use times::opportunities;
+pub use times::probe;
 pub use work::Work;
 
 use crate::draw::{Draw, rounded};
+use crate::pairs::{Row, acting, rows};
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::Scenario;
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Members, Node};
-use crate::pairs::{Row, acting, rows};
 use leaves::Leaves;
 use serde_json::json;
 use std::sync::LazyLock;

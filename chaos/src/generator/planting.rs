@@ -18,7 +18,13 @@ const MEMBERS_DRAWN: f64 = 6.0;
 const LIKE_LINK: f64 = 0.7;
 
 /// A link that two flows cross, and another one of the first flow. If no other flow crosses it, one is added.
-pub fn place(value: &mut Value, scenario: &Scenario, row: &Row, topology: &Topology, draw: &mut Draw) -> Option<Place> {
+pub fn place(
+    value: &mut Value,
+    scenario: &Scenario,
+    row: &Row,
+    topology: &Topology,
+    draw: &mut Draw,
+) -> Option<Place> {
     let paths = paths(scenario);
     let path = |flow: usize| paths[flow].forward.first().map_or(&[][..], Vec::as_slice);
     let least = if row.at(Slot::SecondQueue).is_some() { 2 } else { 1 };
@@ -36,7 +42,8 @@ pub fn place(value: &mut Value, scenario: &Scenario, row: &Row, topology: &Topol
     let (second, ends) = match crossing.is_empty() {
         true => {
             let name = "planted".to_owned();
-            let mut flow = value["flows"].as_array()?.iter().find(|flow| flow["name"] == *flow_name(first))?.clone();
+            let mut flow =
+                value["flows"].as_array()?.iter().find(|flow| flow["name"] == *flow_name(first))?.clone();
             flow["name"] = json!(name);
             value["flows"].as_array_mut()?.push(flow);
             (name, first)
@@ -53,7 +60,8 @@ pub fn place(value: &mut Value, scenario: &Scenario, row: &Row, topology: &Topol
         let names = |path: Value| -> Option<Vec<String>> {
             path.as_array()?.iter().map(|link| link.as_str().map(str::to_owned)).collect()
         };
-        stated_path(topology, ends, draw).and_then(names)
+        stated_path(topology, ends, draw)
+            .and_then(names)
             .or_else(|| Some(path(flow).iter().map(|&link| scenario.links[link].name.clone()).collect()))
     };
     Some(Place {
@@ -90,7 +98,13 @@ impl Tables for Drawn<'_> {
 }
 
 /// Plants everything but times.
-pub fn plant(value: &mut Value, row: &Row, place: &Place, leaves: &mut Leaves, draw: &mut Draw) -> Option<()> {
+pub fn plant(
+    value: &mut Value,
+    row: &Row,
+    place: &Place,
+    leaves: &mut Leaves,
+    draw: &mut Draw,
+) -> Option<()> {
     pairs::plant(value, row, place, &mut Drawn(leaves, draw))
 }
 

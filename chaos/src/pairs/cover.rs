@@ -74,7 +74,8 @@ impl Slot {
         Slot::SecondQueue,
     ];
     /// Those of the probe.
-    pub(super) const OF_PROBE: [Slot; 4] = [Slot::FirstProbe, Slot::SecondProbe, Slot::ThirdProbe, Slot::FourthProbe];
+    pub(super) const OF_PROBE: [Slot; 4] =
+        [Slot::FirstProbe, Slot::SecondProbe, Slot::ThirdProbe, Slot::FourthProbe];
     /// Rules, congestion control, recovery and source of each flow.
     pub(super) const OF_FLOWS: [[Slot; 4]; 2] = [
         [Slot::Rules, Slot::Control, Slot::Recovery, Slot::Source],
@@ -187,9 +188,7 @@ impl Tables for Defaults {
 
 /// The smallest scenario with the elements of a row, or why there is none.
 fn alone(row: &Row) -> Result<BTreeSet<Pair>, String> {
-    let link = |from: &str, to: &str| {
-        json!({ "name": format!("{from}{to}"), "from": from, "to": to, "rate": "1000000 bit/s", "delay": "1000000 ns" })
-    };
+    let link = |from: &str, to: &str| json!({ "name": format!("{from}{to}"), "from": from, "to": to, "rate": "1000000 bit/s", "delay": "1000000 ns" });
     let flow = |name: &str| json!({ "name": name, "from": "a", "to": "c", "tcp": {}, "source": "greedy" });
     let mut value = json!({
         "duration": "1 s", "nodes": ["a", "b", "c"],
@@ -320,10 +319,12 @@ const IMPAIRMENT_ROWS: usize = 6;
 impl Wanted {
     fn all() -> Self {
         let count = ELEMENTS.len();
-        let mut wanted = Wanted { possible: vec![vec![false; count]; count], missing: vec![vec![0; count]; count] };
+        let mut wanted =
+            Wanted { possible: vec![vec![false; count]; count], missing: vec![vec![0; count]; count] };
         for (one, other) in all_pairs().filter(|pair| !refusals().contains_key(pair)) {
             wanted.possible[one][other] = true;
-            let are_impairments = [one, other].iter().all(|&number| ELEMENTS[number].category == Category::Impairment);
+            let are_impairments =
+                [one, other].iter().all(|&number| ELEMENTS[number].category == Category::Impairment);
             wanted.missing[one][other] = if are_impairments { IMPAIRMENT_ROWS } else { 1 };
         }
         wanted
@@ -391,10 +392,12 @@ fn next_row(seed: Pair, wanted: &Wanted, uses: &[usize]) -> Row {
 fn best(row: &Row, wanted: &Wanted, uses: &[usize]) -> Option<(Slot, Number)> {
     let free = Slot::ALL.into_iter().filter(|&slot| row.at(slot).is_none());
     let candidates = free.flat_map(|slot| {
-        let of_slot = (0..ELEMENTS.len()).filter(move |&element| ELEMENTS[element].category == category(slot));
+        let of_slot =
+            (0..ELEMENTS.len()).filter(move |&element| ELEMENTS[element].category == category(slot));
         // Quantities and timings may need a source or a congestion control.
         let is_needed = [Category::Source, Category::Control].contains(&category(slot));
-        let gains = of_slot.filter_map(move |element| Some((row.gain(slot, element, wanted)?, slot, element)));
+        let gains =
+            of_slot.filter_map(move |element| Some((row.gain(slot, element, wanted)?, slot, element)));
         gains.filter(move |&(gain, ..)| gain > 0 || is_needed)
     });
     let best = candidates.max_by_key(|&(gain, slot, element)| {

@@ -62,8 +62,12 @@ impl Category {
             Category::Timing => return None,
             Category::Probe => "/properties/probes/items/properties/quantities/items",
             Category::Rules => "/properties/flows/items/properties/tcp/anyOf/0/anyOf/1/properties/rules",
-            Category::Control => "/properties/flows/items/properties/tcp/anyOf/0/anyOf/1/properties/congestion",
-            Category::Recovery => "/properties/flows/items/properties/tcp/anyOf/0/anyOf/1/properties/recovery",
+            Category::Control => {
+                "/properties/flows/items/properties/tcp/anyOf/0/anyOf/1/properties/congestion"
+            }
+            Category::Recovery => {
+                "/properties/flows/items/properties/tcp/anyOf/0/anyOf/1/properties/recovery"
+            }
             Category::Source => "/properties/flows/items/properties/source",
         })
     }
@@ -79,7 +83,8 @@ impl Category {
         }
         let schema = self.schema();
         let alternatives = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
-        let names = [schema].into_iter().chain(alternatives).find_map(|schema| schema.get("enum")?.as_array());
+        let names =
+            [schema].into_iter().chain(alternatives).find_map(|schema| schema.get("enum")?.as_array());
         names.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()
     }
 }
@@ -107,9 +112,7 @@ pub type Pair = (Number, Number);
 
 /// Everything registered, and the timings.
 pub static ELEMENTS: LazyLock<Vec<Element>> = LazyLock::new(|| {
-    let of = |category: Category| {
-        category.names().into_iter().map(move |name| Element { category, name })
-    };
+    let of = |category: Category| category.names().into_iter().map(move |name| Element { category, name });
     Category::ALL.into_iter().flat_map(of).collect()
 });
 

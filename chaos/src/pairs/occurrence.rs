@@ -17,7 +17,8 @@ pub fn acting(value: &Value, scenario: &Scenario) -> BTreeSet<Pair> {
     let first = |flow: usize| paths[flow].forward.first().map_or(&[][..], Vec::as_slice);
     let of_links: Vec<Vec<Number>> = scenario.links.iter().map(of_link).collect();
     let of_run = timings(|timing| matches!(timing, Timing::Run(is_there) if is_there(scenario)));
-    let own: Vec<Vec<Number>> = (0..scenario.flows.len()).map(|flow| of_flow(value, scenario, flow)).collect();
+    let own: Vec<Vec<Number>> =
+        (0..scenario.flows.len()).map(|flow| of_flow(value, scenario, flow)).collect();
     let mut pairs = BTreeSet::new();
     for (flow, spec) in scenario.flows.iter().enumerate() {
         for (place, &link) in first(flow).iter().enumerate() {

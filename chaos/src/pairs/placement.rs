@@ -69,8 +69,10 @@ pub fn plant(value: &mut Value, row: &Row, place: &Place, tables: &mut dyn Table
     }
     let mut impairments: Vec<Value> = Vec::new();
     for slot in [Slot::FirstImpairment, Slot::SecondImpairment] {
-        let like = impairments.last().filter(|_| row.at(Slot::FirstImpairment) == row.at(slot) && tables.repeats());
-        impairments.extend(like.cloned().or_else(|| row.at(slot).map(|impairment| table(impairment, tables))));
+        let like =
+            impairments.last().filter(|_| row.at(Slot::FirstImpairment) == row.at(slot) && tables.repeats());
+        impairments
+            .extend(like.cloned().or_else(|| row.at(slot).map(|impairment| table(impairment, tables))));
     }
     if !impairments.is_empty() {
         link["impairments"] = json!(impairments);
@@ -95,16 +97,24 @@ pub fn plant(value: &mut Value, row: &Row, place: &Place, tables: &mut dyn Table
 
 /// Gives the model of a link rates of about that of the link, so that the estimate of packets holds.
 fn at_rate_of(link: &Value, trace: &mut Value) {
-    let Some(name) = trace.as_str().map(str::to_owned).or_else(|| Some(trace["kind"].as_str()?.to_owned())) else { return };
-    let rate = link["rate"].as_str().and_then(|text| text.split_once(' ')?.0.parse::<f64>().ok()).unwrap_or(1e6);
+    let Some(name) = trace.as_str().map(str::to_owned).or_else(|| Some(trace["kind"].as_str()?.to_owned()))
+    else {
+        return;
+    };
+    let rate =
+        link["rate"].as_str().and_then(|text| text.split_once(' ')?.0.parse::<f64>().ok()).unwrap_or(1e6);
     let rates = |factor: f64| json!(format!("{} bit/s", (rate * factor).max(1.0).round()));
     let mut members = trace.as_object().cloned().unwrap_or_default();
     members.insert("kind".into(), json!(name));
     let schema = timings::models().get("anyOf").and_then(Value::as_array).into_iter().flatten();
-    let of_model = schema.filter_map(|schema| schema.get("properties")).find(|members| members["kind"]["const"] == *name);
+    let of_model = schema
+        .filter_map(|schema| schema.get("properties"))
+        .find(|members| members["kind"]["const"] == *name);
     for (member, schema) in of_model.and_then(Value::as_object).into_iter().flatten() {
         match (schema["x-unit"].as_str(), schema["type"].as_str()) {
-            (Some("bit/s"), Some("array")) => drop(members.insert(member.clone(), json!([rates(0.5), rates(1.0)]))),
+            (Some("bit/s"), Some("array")) => {
+                drop(members.insert(member.clone(), json!([rates(0.5), rates(1.0)])))
+            }
             (Some("bit/s"), _) => drop(members.insert(member.clone(), rates(1.0))),
             _ => {}
         }
@@ -112,7 +122,11 @@ fn at_rate_of(link: &Value, trace: &mut Value) {
     *trace = Value::Object(members);
 }
 
-fn plant_in_flow(flow: &mut Value, [rules, control, recovery, source]: [Option<Number>; 4], tables: &mut dyn Tables) {
+fn plant_in_flow(
+    flow: &mut Value,
+    [rules, control, recovery, source]: [Option<Number>; 4],
+    tables: &mut dyn Tables,
+) {
     if let Some(source) = source {
         flow["source"] = table(source, tables);
         crate::generator::complete_sizes(&mut flow["source"]);
@@ -135,7 +149,8 @@ fn plant_in_flow(flow: &mut Value, [rules, control, recovery, source]: [Option<N
         let control = AlgorithmSpec::named(&ELEMENTS[control].name).map_or("", |spec| spec.mechanisms());
         let recovery = RecoverySpec::named(&ELEMENTS[recovery].name).map_or("", |spec| spec.mechanisms());
         // A recovery that lacks a mechanism of the control is accepted only if the mechanism is off.
-        let is_possible = |letter: &char| !Mechanisms::OF_RECOVERIES.contains(*letter) || recovery.contains(*letter);
+        let is_possible =
+            |letter: &char| !Mechanisms::OF_RECOVERIES.contains(*letter) || recovery.contains(*letter);
         let possible: String = control.chars().filter(is_possible).collect();
         if possible != control {
             tcp.insert("mechanisms".to_owned(), json!(possible));
@@ -174,7 +189,8 @@ pub fn plant_timings(value: &mut Value, row: &Row, place: &Place, end: u64, draw
     let common = if has("late start") { tenths(1, 3).max(1) } else { 0 };
     for name in &place.flows {
         let flow = component(value, "flows", name)?;
-        let is_timed = ["late start", "random start", "simultaneous start", "stop", "restart"].into_iter().any(has);
+        let is_timed =
+            ["late start", "random start", "simultaneous start", "stop", "restart"].into_iter().any(has);
         if is_timed {
             remove(flow, &["start", "stop", "restarts"]);
         }
@@ -187,7 +203,8 @@ pub fn plant_timings(value: &mut Value, row: &Row, place: &Place, end: u64, draw
             flow["stop"] = time(tenths(4, 5).max(2));
         }
         if has("restart") {
-            flow["restarts"] = json!([{ "start": time(tenths(6, 7).max(3)), "stop": time(tenths(8, 9).max(4)) }]);
+            flow["restarts"] =
+                json!([{ "start": time(tenths(6, 7).max(3)), "stop": time(tenths(8, 9).max(4)) }]);
         }
     }
     if has("reroute") {
@@ -197,8 +214,14 @@ pub fn plant_timings(value: &mut Value, row: &Row, place: &Place, end: u64, draw
         }
     }
     let link = component(value, "links", &place.link)?;
-    let of_links =
-        ["change of rate", "change of delay", "outage that holds", "outage that drops", "opportunities", "wifi"];
+    let of_links = [
+        "change of rate",
+        "change of delay",
+        "outage that holds",
+        "outage that drops",
+        "opportunities",
+        "wifi",
+    ];
     if of_links.into_iter().any(has) || planted.iter().any(|timing| timings::model(timing).is_some()) {
         remove(link, &["changes", "outages", "opportunities"]);
     }
@@ -207,10 +230,14 @@ pub fn plant_timings(value: &mut Value, row: &Row, place: &Place, end: u64, draw
     }
     let mut tenths = |low: usize, high: usize| end / 10 * draw.between(low, high) as u64;
     let mut outages = Vec::new();
-    for (timing, packets, bounds) in [("outage that holds", "hold", (1, 2)), ("outage that drops", "drop", (4, 5))] {
+    for (timing, packets, bounds) in
+        [("outage that holds", "hold", (1, 2)), ("outage that drops", "drop", (4, 5))]
+    {
         if has(timing) {
             let from = tenths(bounds.0, bounds.1);
-            outages.push(json!({ "from": time(from), "until": time(from + (end / 10).max(1)), "packets": packets }));
+            outages.push(
+                json!({ "from": time(from), "until": time(from + (end / 10).max(1)), "packets": packets }),
+            );
         }
     }
     if !outages.is_empty() {
@@ -218,7 +245,8 @@ pub fn plant_timings(value: &mut Value, row: &Row, place: &Place, end: u64, draw
     }
     if has("change of rate") || has("change of delay") {
         let mut change = json!({ "at": time(tenths(1, 8)) });
-        let amount = |text: &Value| text.as_str().and_then(|text| text.split_once(' ')?.0.parse::<f64>().ok());
+        let amount =
+            |text: &Value| text.as_str().and_then(|text| text.split_once(' ')?.0.parse::<f64>().ok());
         if has("change of rate") {
             let factor = *draw.pick(&[2.0, 0.5, 0.1, 10.0]);
             change["rate"] = json!(written((amount(&link["rate"])? * factor).max(1.0), "bit/s", draw));

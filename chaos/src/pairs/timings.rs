@@ -25,7 +25,10 @@ pub enum Timing {
 pub const TIMINGS: &[(&str, Timing)] = &[
     ("late start", Timing::Flow(|flow| matches!(flow.start, Start::At(at) if at > Time::ZERO))),
     ("random start", Timing::Flow(|flow| matches!(flow.start, Start::Uniform(from, to) if from < to))),
-    ("simultaneous start", Timing::Flows(|one, other| one.start == other.start && matches!(one.start, Start::At(_)))),
+    (
+        "simultaneous start",
+        Timing::Flows(|one, other| one.start == other.start && matches!(one.start, Start::At(_))),
+    ),
     ("stop", Timing::Flow(|flow| flow.stop.is_some())),
     ("restart", Timing::Flow(|flow| !flow.restarts.is_empty())),
     ("reroute", Timing::Flow(|flow| !flow.reroutes.is_empty())),
@@ -36,7 +39,10 @@ pub const TIMINGS: &[(&str, Timing)] = &[
     ("opportunities", Timing::Link(|link| link.opportunities.is_some())),
     ("wifi", Timing::Link(|link| link.wifi.is_some())),
     ("begin of window", Timing::Run(|scenario| scenario.measure_from > Time::ZERO)),
-    ("end of window", Timing::Run(|scenario| scenario.measure_until.is_some_and(|end| end < scenario.duration))),
+    (
+        "end of window",
+        Timing::Run(|scenario| scenario.measure_until.is_some_and(|end| end < scenario.duration)),
+    ),
     ("early end", Timing::Run(Scenario::may_end_early)),
 ];
 
