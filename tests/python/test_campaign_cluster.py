@@ -18,7 +18,17 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster, Security
 
-from dumbbell import Campaign, Control, ControlError, Flow, ScenarioError, Uniform, campaign, papers, topologies
+from dumbbell import (
+    Campaign,
+    Control,
+    ControlError,
+    Flow,
+    ScenarioError,
+    Uniform,
+    campaign,
+    papers,
+    topologies,
+)
 from dumbbell.campaign import Store, cluster
 from dumbbell.errors import ResultsError
 from small_paper import SMALL, forget_papers, write_paper

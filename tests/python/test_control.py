@@ -462,7 +462,7 @@ class Deadly(Aimd):
     def on_congestion(self, congestion):
         if not self.marker or not os.path.exists(self.marker):  # noqa: PTH110 - where the class arrives, pathlib does not
             if self.marker:
-                open(self.marker, "w").close()  # noqa: PTH123
+                open(self.marker, "w").close()  # noqa: PTH123 - likewise
             os.kill(os.getpid(), signal.SIGKILL)
         super().on_congestion(congestion)
 

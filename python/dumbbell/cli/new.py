@@ -276,9 +276,7 @@ def _refuse_unusable(name: str, type_name: str, *, rust: bool) -> None:
         problem = "is a word of Python"
     elif name in sys.stdlib_module_names:
         problem = "is a module of Python"
-    elif name == "dumbbell" or (
-        (found := find_spec(name)) is not None and is_installed(found.origin or "")
-    ):
+    elif name == "dumbbell" or ((found := find_spec(name)) is not None and is_installed(found.origin or "")):
         problem = "is an installed module"
     else:
         return

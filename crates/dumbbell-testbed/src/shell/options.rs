@@ -24,8 +24,10 @@ const DURATION: &str = "87600 h";
 /// runs, to this host.
 #[derive(Clone, Debug, Default, PartialEq, Parser)]
 #[command(name = "dumbbell shell", bin_name = "dumbbell shell")]
-#[command(after_help = "Files to be written are opened with the rights of the one who called. Missing folders are made, \
-symbolic links are followed, pipes and devices are written to.")]
+#[command(
+    after_help = "Files to be written are opened with the rights of the one who called. Missing folders are made, \
+symbolic links are followed, pipes and devices are written to."
+)]
 pub struct Options {
     /// Rate each way, such as 10Mbit; unlimited if not given
     #[arg(long, help_heading = "Link")]
