@@ -376,11 +376,9 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
         # Its folder would allow its replacement; the system is asked whether the file may be changed.
         os.close(os.open(path, os.O_WRONLY))
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    # Left by a process of the same number that was killed. Then a new file only: a link here is not ours to follow.
-    partial.unlink(missing_ok=True)
     try:
-        with partial.open("xb+") as file:
-            yield cast(BinaryIO, file)
+        with _new(partial) as file:
+            yield file
             file.flush()
             if before is not None:
                 _keep_rights(file.fileno(), before)
@@ -390,6 +388,16 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
         partial.unlink(missing_ok=True)
         raise
     _sync(path.parent)
+
+
+def _new(path: Path) -> BinaryIO:
+    """Make a file; a link in its place is not followed."""
+    try:
+        return path.open("xb+")
+    except FileExistsError:
+        # Left by a process of the same number that was killed.
+        path.unlink()
+        return path.open("xb+")
 
 
 def _keep_rights(descriptor: int, before: os.stat_result) -> None:
