@@ -152,7 +152,7 @@ def main() -> None:
         place = Path(temporary)
         operations = {
             "store": disturbed.stored,
-            "memory": partial(disturbed.Filled, values=100_000),
+            "memory": partial(disturbed.Filled, added=1, values=400_000),
             "run": partial(disturbed.simulated, drawn=True),
             "campaign": partial(disturbed.campaigned, threads=1),
             "paper": partial(disturbed.reproduced, paper=arguments.paper),
