@@ -59,7 +59,8 @@ fn a_size_that_is_not_scaled_breaks_the_scaling_of_sizes() {
 
 #[test]
 fn a_time_that_is_not_scaled_breaks_the_scaling_of_times() {
-    let jitter = json!({ "impairments": [{ "kind": "jitter", "delay": "3 ms", "jitter": "2 ms" }] });
-    let needed = exceptions("time-scale", &scenario(jitter, json!({ "source": "cbr" })));
-    assert!(needed.contains(&("uniform jitter is the remainder of a number".to_owned(), true)), "{needed:?}");
+    // The round-trip time is 3 s, so that the probe is sent before there is a sample.
+    let tcp = json!({ "recovery": "rack", "timer": { "initial": "10 s" } });
+    let needed = exceptions("time-scale", &scenario(json!({ "delay": "2980 ms" }), json!({ "tcp": tcp })));
+    assert!(needed.contains(&("rack probes after 1 s without a sample".to_owned(), true)), "{needed:?}");
 }
