@@ -41,7 +41,8 @@ class Said:
 
     @property
     def code(self) -> int:
-        return self.ended.code
+        code: int = self.ended.code
+        return code
 
 
 @pytest.fixture(scope="session")

@@ -92,7 +92,10 @@ Damage = Callable[[Path], None]
 
 
 def _content(change: Callable[[bytes], bytes]) -> Damage:
-    return lambda file: file.write_bytes(change(file.read_bytes())) and None
+    def damage(file: Path) -> None:
+        file.write_bytes(change(file.read_bytes()))
+
+    return damage
 
 
 def _missing(file: Path) -> None:

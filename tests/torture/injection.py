@@ -150,7 +150,7 @@ def main() -> None:
     found: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory(prefix="dumbbell-inject-") as temporary:
         place = Path(temporary)
-        operations = {
+        operations: dict[str, Callable[[Path], disturbed.Operation]] = {
             "store": disturbed.stored,
             "memory": partial(disturbed.Filled, added=1, values=400_000),
             "run": partial(disturbed.simulated, drawn=True),

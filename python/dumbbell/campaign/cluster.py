@@ -245,7 +245,7 @@ def _is_guarded(address: str) -> bool:
     scheme, _, _ = address.partition("://")
     if scheme in ("tls", "wss", "inproc"):
         return True
-    host = get_address_host(address)
+    host: str = get_address_host(address)
     try:
         return bool(ipaddress.ip_address(host).is_loopback)
     except ValueError:
@@ -317,7 +317,7 @@ class _Batches:
         self._keep = keep
         self._warn = warn
         # The last heartbeat of each worker by the scheduler's clock, and when it was new by that of this process.
-        self._heard: dict[str, tuple[float, float]] = {}
+        self._heard: dict[str, tuple[float | None, float]] = {}
         self._name = f"dumbbell-{uuid4().hex[:12]}"
         self._next = 0
         self._again: deque[_Batch] = deque()

@@ -92,7 +92,7 @@ def end_outputs(code: int) -> int:
     if failure is not None:
         note(f"error: standard output: {failure.strerror}")
         code = code or UNFINISHED
-    if isinstance(sys.stderr, _Messages):
+    if isinstance(sys.stderr, _Messages) and isinstance(sys.stderr.buffer, io.BufferedWriter):
         _unwritten(sys.stderr.buffer)
     return code
 
