@@ -10,7 +10,7 @@ import pytest
 
 import compiled
 import disturbed
-from failing_calls import ERRORS, MEMORY, missing
+from failing_calls import ERRORS, missing
 from small_paper import forget_papers
 
 # Their results are not used, or Python does without them.
@@ -48,12 +48,12 @@ def found(operation, cases):
     return {str(failure): problems for failure in cases if (problems := operation.problems(failure))}
 
 
-def sampled(operation, count, names=NAMES):
+def sampled(operation, count):
     """Return up to so many failures of an operation, half of them once and half for good."""
     outcome = operation.undisturbed()
     draw = random.Random(1)
     once, for_good = (
-        list(disturbed.failures(outcome, operation.place, names=names, for_good=which))
+        list(disturbed.failures(outcome, operation.place, names=NAMES, for_good=which))
         for which in (False, True)
     )
     assert once
@@ -78,12 +78,6 @@ def test_a_failing_call_loses_nothing_and_is_told_in_one_sentence(tmp_path, requ
     assert found(tried, sampled(tried, count)) == {}
     # A call of a thread may have another number the next time.
     assert tried.met > 0.8 * count
-
-
-@pytest.mark.usefixtures("strace")
-def test_a_store_without_memory_loses_nothing(tmp_path):
-    operation = disturbed.Filled(tmp_path / "place", added=1, values=400_000)
-    assert found(operation, sampled(operation, 4, MEMORY)) == {}
 
 
 @pytest.mark.usefixtures("strace")
