@@ -45,7 +45,7 @@ fn chains(menu: &[ImpairmentSpec]) -> Vec<Vec<ImpairmentSpec>> {
     for _ in 0..3 {
         let longer: Vec<Vec<ImpairmentSpec>> = chains[longest..]
             .iter()
-            .flat_map(|chain| menu.iter().map(|spec| [chain.as_slice(), &[spec.clone()]].concat()))
+            .flat_map(|chain| menu.iter().map(|spec| [chain.as_slice(), std::slice::from_ref(spec)].concat()))
             .collect();
         longest = chains.len();
         chains.extend(longer);
