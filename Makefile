@@ -39,7 +39,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website reproduce evaluate test fmt tidy licences advisories lint rust python tutorials torture torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
+.PHONY: help figure website reproduce evaluate test hostile fmt tidy licences advisories lint rust python tutorials torture torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -58,6 +58,7 @@ help:
 	@echo "make torture-testbed  kill runs in real time and shells 200 times; takes about half an hour, needs Linux and root"
 	@echo "make testbed-smoke  the twins, and two flows compared with the simulator, in 30 s; what is missing is told"
 	@echo "make twins          load the eBPF twins into the running kernel; needs Linux and root"
+	@echo "make hostile        give every command bad input, full disks, little memory and signals"
 	@echo "make torture        kill and damage stores, campaigns and cluster workers; takes about an hour"
 	@echo "make inject         let each call on files fail under stores, outputs, campaigns and a paper (INJECT=...); needs strace"
 	@echo "make fuzz           run each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
@@ -139,6 +140,10 @@ tutorials: $(STAMPS)/engine $(STAMPS)/test-packages
 # Uses the figures and notebooks that the tests have made, if they are newer than their sources.
 website: $(STAMPS)/engine $(STAMPS)/test-packages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Bad input of every kind to every command, each in a fork of one process.
+hostile: $(STAMPS)/engine $(STAMPS)/test-packages
+	$(BIN)/pytest tests/hostile
 
 # Not part of `make test`: it takes as long as about a hundred reproductions.
 torture: $(STAMPS)/engine $(STAMPS)/test-packages

@@ -85,7 +85,7 @@ impl Scale {
                 };
                 *value = match number.as_u64() {
                     Some(whole) => json!(shifted(whole, exponent).ok_or_else(String::new)?),
-                    None => json!(number.as_f64().unwrap_or_default() * 2.0_f64.powi(exponent)),
+                    None => json!(number.as_f64().unwrap_or_default() * power_of_two(exponent)),
                 };
             }
             Value::String(text) => {
@@ -104,6 +104,12 @@ impl Scale {
         }
         Ok(())
     }
+}
+
+/// 2 to this power, exactly.
+fn power_of_two(exponent: i32) -> f64 {
+    let factor = if exponent < 0 { 0.5 } else { 2.0 };
+    (0..exponent.unsigned_abs()).fold(1.0, |power, _| power * factor)
 }
 
 /// A whole number times a power of two, if that is whole.
@@ -152,7 +158,7 @@ fn round_rates(value: &mut Value, schema: &Value) {
             }
         }
         Value::Array(elements) if schema["x-unit"] == "bit/s" => {
-            elements.iter_mut().for_each(|element| round_rate(element));
+            elements.iter_mut().for_each(round_rate);
         }
         Value::Array(elements) => elements.iter_mut().for_each(|element| round_rates(element, items(schema))),
         value if schema["x-unit"] == "bit/s" => round_rate(value),

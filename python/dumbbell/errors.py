@@ -15,7 +15,7 @@ import difflib
 import shlex
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dumbbell._engine import ControlError, EngineError, ScenarioError
 
@@ -83,8 +83,8 @@ class RunsInterrupted(KeyboardInterrupt):
         super().__init__(f"interrupted after {runs.completed} of {len(runs.jobs)} runs")
         self.runs = runs
 
-    def __reduce__(self) -> tuple[type[RunsInterrupted], tuple[Runs]]:
-        return type(self), (self.runs,)
+    def __reduce__(self) -> tuple[type[RunsInterrupted], tuple[Runs], dict[str, Any]]:
+        return type(self), (self.runs,), self.__dict__
 
 
 def refusal(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["Elsewhere", "Frame", "frames_of"]
 
@@ -36,8 +36,8 @@ class Elsewhere(Exception):  # noqa: N818 - the cause of an error
         self.text = text
         self.frames = frames
 
-    def __reduce__(self) -> tuple[type[Elsewhere], tuple[str, Sequence[Frame]]]:
-        return type(self), (self.text, self.frames)
+    def __reduce__(self) -> tuple[type[Elsewhere], tuple[str, Sequence[Frame]], dict[str, Any]]:
+        return type(self), (self.text, self.frames), self.__dict__
 
 
 def frames_of(error: BaseException) -> Sequence[Frame]:

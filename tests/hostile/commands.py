@@ -23,6 +23,9 @@ from typing import Any
 # One thread each: a fork has the thread that forks, and no other.
 SINGLE = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "MPLBACKEND": "agg"}
 
+# Programs that a checkout would build first.
+UNBUILT = {"DUMBBELL_SHELL": "/nowhere", "DUMBBELL_TESTBED": "/nowhere"}
+
 IMPORTED = (
     "dumbbell.campaign", "dumbbell.cli.bench", "dumbbell.cli.campaign", "dumbbell.cli.catalogue",
     "dumbbell.cli.cross_validate", "dumbbell.cli.evaluate", "dumbbell.cli.new", "dumbbell.cli.reproduce",
@@ -92,7 +95,7 @@ class Zygote:
             [sys.executable, "-c", "import commands; commands.serve()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **SINGLE, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**os.environ, **SINGLE, **UNBUILT, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
 
     def run(self, command: Command) -> Ended:

@@ -3,9 +3,9 @@
 Exit codes: 0, success; 2, the input was rejected with a one-line message, or the command was interrupted from the
 keyboard; 143 and 129, it was interrupted by SIGTERM or SIGHUP; 1, an error of the package itself. ``cross-validate`` and
 ``bench peers`` also use 3: the other simulator is not installed; ``testbed``: the machine lacks something, such as root;
-and ``shell``: the machine cannot emulate a link. Otherwise, ``shell`` has the exit code of its program. ``cross-validate
---strict`` exits with 1 if a criterion does not hold, ``evaluate --strict`` if an item fails or is worse than the
-baselines, and ``testbed`` if a run failed. User input never causes a traceback.
+and ``shell``: the machine cannot emulate a link. Otherwise, ``shell`` has the exit code of its program.
+``cross-validate --strict`` exits with 1 if a criterion does not hold, ``evaluate --strict`` if an item fails or is worse
+than the baselines, and ``testbed`` if a run failed. User input never causes a traceback.
 """
 
 from __future__ import annotations
