@@ -59,7 +59,8 @@ def of_class(folder):
 
 def of_library(folder):
     """Return the names of a shared library with an initializer, here and as a scenario states it."""
-    source = f"// {next(numbers)}\n{EXAMPLE.read_text('utf-8')}{INITIALIZER}"
+    # Another file each time: a library is loaded once.
+    source = f"{EXAMPLE.read_text('utf-8')}{INITIALIZER}int number = {next(numbers)};\n"
     data = native(folder, source, "planted.so").read_bytes()
     digest = hashlib.sha256(data).hexdigest()[:16]
     return "library:planted.so", {"name": "library:planted.so", "digest": digest}
@@ -189,7 +190,7 @@ def test_validate_says_what_it_did_not_load(folder, code):
     probes = [{"flows": ["fg"], "quantities": ["cwnd", "own.losses"]}]
     write(folder, {"external": {"name": name, "parameters": {"anything": 1}}}, probes=probes)
     done = call("validate", "scenario.json")
-    assert (done.exit_code, done.stdout) == (0, "scenario.json: valid, 2 flows, 6 links\n")
+    assert (done.exit_code, done.stdout) == (0, "scenario.json: valid, 2 flows, 10 links\n")
     assert f"note: scenario.json: the code of {name} was not loaded" in done.stderr
     [judged] = json.loads(call("validate", "scenario.json", "--json").stdout)
     assert (judged["valid"], judged["hash"], judged["not_loaded"]) == (True, None, [name])
