@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,7 @@ from sampling import (
     Mutant,
     Verdict,
     area_of,
+    areas_of,
     drawn,
     equivalents,
     git,
@@ -50,17 +52,19 @@ def main() -> int:
     # A copy of the repository is removed also if the command is ended from outside.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     language: ModuleType = python_mutants if arguments.language == "python" else rust_mutants
-    areas = arguments.areas.split(",") if arguments.areas else list(language.AREAS)
+    suffix = ".py" if arguments.language == "python" else ".rs"
     try:
-        candidates = language.candidates(areas)
-        suffix = ".py" if arguments.language == "python" else ".rs"
+        diff = git("diff", "--unified=0", arguments.base, "--") if arguments.base else ""
+        areas = areas_of(diff, suffix) if arguments.base else list(language.AREAS)
+        areas = arguments.areas.split(",") if arguments.areas else areas
+        candidates = language.candidates(areas) if areas else []
         listed = [entry for entry in equivalents(suffix) if area_of(entry.file) in areas]
         reasons = reasons_of(listed, candidates, language.diff_of)
-    except (ValueError, OSError) as error:
-        print(f"mutants: {error}", file=sys.stderr)
+    except (ValueError, OSError, subprocess.CalledProcessError) as error:
+        print(f"mutants: {getattr(error, 'stderr', None) or error}", file=sys.stderr)
         return 2
     if arguments.base:
-        candidates = language.changed(candidates, git("diff", "--unified=0", arguments.base, "--"))
+        candidates = language.changed(candidates, diff)
     count = arguments.count or (None if arguments.base else language.SAMPLE)
     sample = drawn(candidates, arguments.seed, count)
     title = (
@@ -77,6 +81,7 @@ def main() -> int:
             verdict = Verdict(mutant.key, "", EQUIVALENT_TO, reasons[mutant.key], language.diff_of(mutant))
             judged[mutant.key] = (mutant, verdict)
     by_key = {mutant.key: mutant for mutant in sample if mutant.key not in judged}
+    # Those of an area in turn: the tests of an area are measured when its first mutant is judged.
     for verdict in judge.judge(
         sorted(by_key.values(), key=lambda one: areas.index(area_of(one.file))), ledger
     ):

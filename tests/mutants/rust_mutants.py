@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -35,6 +36,12 @@ PROFILE = "mutants"
 
 STAGES = {"own": (), "simulator": ("dumbbell-sim", "dumbbell-chaos")}
 """Packages whose tests judge a mutant, in turn; none are those of its own crate."""
+
+LEAST_LIMIT_S = 300
+"""A mutant may take five times as long as the tests without it, and this long: the machine may be busy."""
+
+JUDGED = (0, 2, 3)
+"""Exit status of cargo-mutants: all were caught, some were missed, some took too long."""
 
 OUTCOMES = {"CaughtMutant": KILLED, "MissedMutant": SURVIVED, "Timeout": TIMEOUT, "Unviable": UNVIABLE}
 
@@ -134,20 +141,28 @@ class Judge:
 
     def _run(self, stage: str, packages: Sequence[str], mutants: Sequence[Mutant]) -> None:
         folder = self.folder / stage
-        folder.mkdir(parents=True, exist_ok=True)
+        # What is in the folder of earlier runs is in the ledger, and would count for the sources of this one.
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
         (folder / "sources").write_text(self._all, encoding="utf-8")
         command = [
             *CARGO_MUTANTS,
             f"--profile={PROFILE}",
             f"--output={folder}",
+            f"--minimum-test-timeout={LEAST_LIMIT_S}",
             *(f"--test-package={package}" for package in packages),
             *(f"--package={package}" for package in sorted({one.handle["package"] for one in mutants})),
             *(f"--re=^{re.escape(one.handle['name'])}$" for one in mutants),
         ]
         # The copies of the sources that cargo-mutants makes share what was built of the dependencies.
         target = ROOT / "target" / "mutants"
-        # It ends with an error if a mutant survives; what it found is in its folder.
-        subprocess.run(command, cwd=ROOT, check=False, env=os.environ | {"CARGO_TARGET_DIR": str(target)})
+        status = subprocess.run(
+            command, cwd=ROOT, check=False, env=os.environ | {"CARGO_TARGET_DIR": str(target)}
+        )
+        if status.returncode not in JUDGED:
+            raise RuntimeError(
+                f"cargo-mutants ended with status {status.returncode}; its logs are in {folder}"
+            )
 
     def _collect(self, stage: str, mutants: Sequence[Mutant], ledger: Ledger) -> None:
         """Add to the ledger what cargo-mutants found, also before an interruption."""

@@ -289,6 +289,12 @@ def area_of(file: str) -> str:
     return parts[1].removeprefix("dumbbell-") if file.endswith(".rs") else parts[2]
 
 
+def areas_of(diff: str, suffix: str) -> list[str]:
+    """Return the areas of the changed files of the package, ``.py``, or of the crates, ``.rs``."""
+    sources = r"python/dumbbell/.+\.py" if suffix == ".py" else r"crates/dumbbell-[a-z]+/src/.+\.rs"
+    return sorted({area_of(file) for file in changed_lines(diff) if re.fullmatch(sources, file)})
+
+
 def _row(counts: Counter[str]) -> dict[str, Any]:
     caught = counts[KILLED] + counts[TIMEOUT]
     relevant = caught + counts[SURVIVED] + counts[UNCOVERED]

@@ -146,6 +146,7 @@ def test_an_ordering_inside_noise_says_so():
         ((9.5, 10.5), "reproduced"),
         ((9.5, 11.5), "undecided"),
         ((11.5, 12.5), "not-reproduced"),
+        ((7.5, 8.5), "not-reproduced"),
         ((10.5, 12.5), "undecided"),
         ((8.0, 12.5), "undecided"),
         ((math.nan, math.nan), None),

@@ -48,6 +48,18 @@ def test_the_changed_lines_are_the_new_ones():
     assert sampling.changed_lines(diff) == {"x.py": {3, 4}, "y.py": {7}}
 
 
+def test_areas_are_those_of_the_changed_sources():
+    files = [
+        "python/dumbbell/claims.py",
+        "python/dumbbell/campaign/store.py",
+        "crates/dumbbell-cc/src/delay.rs",
+    ]
+    files += ["crates/dumbbell-tcp/tests/ecn.rs", "tests/python/test_run.py", "python/dumbbell/_engine.pyi"]
+    diff = "".join(f"+++ b/{file}\n@@ -0,0 +1 @@\n+x\n" for file in files)
+    assert sampling.areas_of(diff, ".py") == ["campaign", "claims"]
+    assert sampling.areas_of(diff, ".rs") == ["cc"]
+
+
 def test_an_equivalent_mutant_is_recognized_wherever_its_line_is():
     other = replace(MUTANT, change="Lt_GtE")
     diffs = {

@@ -183,6 +183,22 @@ def test_errors_name_the_argument_the_value_and_what_is_accepted(call, message):
         call()
 
 
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -0.1, math.nan])
+@pytest.mark.parametrize(
+    "interval",
+    [
+        statistics.mean_difference,
+        statistics.mean_ratio,
+        statistics.paired_difference,
+        statistics.paired_ratio,
+        lambda a, _, confidence: statistics.mean_interval(a, confidence=confidence),
+    ],
+)
+def test_no_interval_has_a_confidence_of_0_or_1_or_beyond(interval, confidence):
+    with pytest.raises(ValueError, match=r"confidence = .*; accepted: a number between 0 and 1"):
+        interval([1.0, 2.0, 4.0], [1.0, 2.0, 3.0], confidence=confidence)
+
+
 def test_jain_index_of_known_shares():
     # (1 + 2 + 3)^2 / (3 (1 + 4 + 9)) = 36 / 42.
     assert statistics.jain_index([1.0, 2.0, 3.0]) == pytest.approx(36.0 / 42.0)
