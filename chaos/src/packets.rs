@@ -60,10 +60,22 @@ impl Packet {
         matches!(self.seen.content, Content::Ack(_) | Content::Report(_))
     }
 
+    /// What tells it from other packets and does not change on its way.
+    pub fn identity(&self) -> String {
+        let SeenPacket { size, sent, .. } = self.seen;
+        format!("{} {} {size} {} {:?}", self.flow, self.connection, sent.0, self.content(1))
+    }
+
     /// What it carries, with times and sizes divided by powers of two.
     pub fn carried(&self, time: u64, size: u64) -> impl PartialEq + std::fmt::Debug + use<> {
+        let at = self.at as f64 / time as f64;
+        let bytes = f64::from(self.seen.size) / size as f64;
+        (at, self.node, self.flow, self.connection, bytes, self.seen.ecn, self.content(size))
+    }
+
+    fn content(&self, size: u64) -> (&'static str, [f64; 2], (bool, bool, bool)) {
         let bytes = |number: u64| number as f64 / size as f64;
-        let content = match self.seen.content {
+        match self.seen.content {
             Content::Segment(segment) => {
                 let flags = (segment.is_syn, segment.is_retransmission, segment.is_cwr);
                 ("segment", [bytes(segment.seq), bytes(u64::from(segment.len))], flags)
@@ -77,8 +89,6 @@ impl Packet {
             Content::Report(report) => {
                 ("report", [report.received as f64, report.lost as f64], (false, false, false))
             }
-        };
-        let at = self.at as f64 / time as f64;
-        (at, self.node, self.flow, self.connection, bytes(u64::from(self.seen.size)), self.seen.ecn, content)
+        }
     }
 }

@@ -13,6 +13,7 @@ mod instants;
 mod island;
 mod least_rtt;
 mod names;
+mod order;
 mod prefix;
 mod probes;
 mod process;
@@ -85,6 +86,7 @@ checks! {
     "conservation", 1, conservation::holds, "What is sent is delivered, dropped or in flight, by every count.";
     "capacity", 1, capacity::holds, "Nothing is faster than its links.";
     "least-rtt", 1, least_rtt::holds, "No round trip is shorter than light and transmission take.";
+    "order", 1, order::holds, "Packets leave a link that keeps order as they entered it.";
     "completion", 3, completion::holds, "Transfers complete where nothing is lost.";
     "shift", 2, shift::holds, "A scenario that is later as a whole has the same results later.";
     "silent-flow", 3, silent_flow::holds, "A flow more that sends nothing changes no other row.";

@@ -1,0 +1,85 @@
+//! Packets leave a link that keeps their order in the order in which they entered it.
+
+use super::{Case, Verdict, applies_if, require};
+use crate::packets::Packet;
+use crate::paths::{Paths, paths};
+use dumbbell_sim::Scenario;
+use std::collections::BTreeMap;
+
+/// What is known of the packets of a link.
+#[derive(Default)]
+struct Passage {
+    /// Numbers of those that have entered and not left, by what they are; `None` for packets that look alike.
+    inside: BTreeMap<String, Option<u64>>,
+    entered: u64,
+    /// The latest number that has left.
+    latest: u64,
+}
+
+pub fn holds(case: &Case<'_>) -> Verdict {
+    let links = case.scenario.links.iter();
+    let is_kept: Vec<bool> = links.map(|link| link.keeps_order() && !link.is_scheduled()).collect();
+    applies_if(is_kept.contains(&true))?;
+    let (_, packets) = case.run_with_packets(&case.scenario)?;
+    compare(&case.scenario, &is_kept, &packets)
+}
+
+/// Compares the order of packets behind each link that keeps it with that before the link.
+fn compare(scenario: &Scenario, is_kept: &[bool], packets: &[Packet]) -> Verdict {
+    let paths = paths(scenario);
+    let node = |name: &str| scenario.nodes.iter().position(|node| node.0.name == name);
+    let ends: Vec<_> = scenario.links.iter().map(|link| (node(&link.from), node(&link.to))).collect();
+    let mut passages: Vec<Passage> = ends.iter().map(|_| Passage::default()).collect();
+    for packet in packets {
+        let Paths { forward, reverse } = &paths[packet.flow];
+        // After a reroute, the links of a packet are not known.
+        let [path] = &(if packet.is_reverse() { reverse } else { forward })[..] else { continue };
+        for &link in path.iter().filter(|&&link| is_kept[link]) {
+            let Passage { inside, entered, latest } = &mut passages[link];
+            if ends[link].1 == Some(packet.node)
+                && let Some(Some(number)) = inside.remove(&packet.identity())
+            {
+                require(number >= *latest, || {
+                    let name = &scenario.links[link].name;
+                    format!("links.{name}: packet {number} leaves after packet {latest}, at {} ns", packet.at)
+                })?;
+                *latest = number;
+            }
+            if ends[link].0 == Some(packet.node) {
+                *entered += 1;
+                let number = *entered;
+                inside.entry(packet.identity()).and_modify(|known| *known = None).or_insert(Some(number));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checks::Exit;
+    use crate::runner::Runner;
+    use serde_json::json;
+    use std::time::Duration;
+
+    #[test]
+    fn a_packet_that_overtakes_another_breaks_the_relation() {
+        let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "1 ms" });
+        let jitter = json!([{ "kind": "jitter", "delay": "50 ms", "jitter": "50 ms" }]);
+        let mut value = json!({
+            "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "reno" }],
+        });
+        let runner = Runner::new(Duration::from_secs(20), None);
+        let compared = |value: &serde_json::Value| {
+            let scenario = Scenario::from_value(value).expect("a valid scenario");
+            let (_, packets) = runner.run_with_packets(&scenario, 1, 0).expect("it ends");
+            assert!(packets.len() > 50, "{}", packets.len());
+            compare(&scenario, &[true, true], &packets)
+        };
+        assert_eq!(compared(&value), Ok(()));
+        value["links"][0]["impairments"] = jitter;
+        assert!(matches!(compared(&value), Err(Exit::Broken(_))));
+    }
+}
