@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// What is known of the packets of a link.
 #[derive(Default)]
 struct Passage {
-    /// Numbers of those that have entered and not left, by what they are; `None` for packets that look alike.
+    /// Their numbers by what they are, until they have left; `None` from then on, and for packets that look alike.
     inside: BTreeMap<String, Option<u64>>,
     entered: u64,
     /// The latest number that has left.
@@ -37,7 +37,7 @@ fn compare(scenario: &Scenario, is_kept: &[bool], packets: &[Packet]) -> Verdict
         for &link in path.iter().filter(|&&link| is_kept[link]) {
             let Passage { inside, entered, latest } = &mut passages[link];
             if ends[link].1 == Some(packet.node)
-                && let Some(Some(number)) = inside.remove(&packet.identity())
+                && let Some(number) = inside.get_mut(&packet.identity()).and_then(Option::take)
             {
                 require(number >= *latest, || {
                     let name = &scenario.links[link].name;
