@@ -10,6 +10,7 @@ import pytest
 
 import dumbbell
 from dumbbell import ControlError, EngineError, RunsInterrupted, ScenarioError
+from dumbbell.crossvalidation import PeerAbsent
 from dumbbell.errors import refusal
 from dumbbell.tracebacks import Elsewhere, Frame, frames_of
 
@@ -29,6 +30,8 @@ def of_the_package():
 def example(cls, runs):
     if cls is RunsInterrupted:
         return cls(runs)
+    if cls is PeerAbsent:
+        return cls("ns-2", "ns2", "no program ns")
     if cls is Elsewhere:
         return cls("Traceback", [Frame("a.py", 1, "f", "f()", is_innermost=True)])
     return cls("what is wrong")

@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from dumbbell.cli.refusals import UNFINISHED, end_outputs, guarded, note, open_outputs
-from dumbbell.cli.signals import interrupt_by_signals
+from dumbbell.cli.signals import exit_code, interrupt_by_signals
 from dumbbell.cli.verbatim import Verbatim
 
 __all__ = ["app", "main"]
@@ -35,6 +35,9 @@ app = typer.Typer(
 )
 
 LARGEST_SEED = 2**64 - 1
+
+# Exit code of Typer for an interruption before the command begins.
+INTERRUPTED_EARLY = 130
 
 File = Annotated[
     Path,
@@ -851,8 +854,8 @@ def main() -> None:
         # `python -m dumbbell` begins with the working folder, where libraries would find packages that they try to import.
         del sys.path[0]
     open_outputs()
-    interrupt_by_signals()
     try:
+        interrupt_by_signals()
         # The name by which completions are asked for, also with `python -m dumbbell`.
         app(prog_name="dumbbell")
     except OSError as error:
@@ -860,5 +863,14 @@ def main() -> None:
         if not end_outputs(0):
             note(f"error: {error.strerror}")
         sys.exit(UNFINISHED)
+    except MemoryError:
+        note("error: not enough memory to begin")
+        code = UNFINISHED
+    except KeyboardInterrupt:
+        code = INTERRUPTED_EARLY
     except SystemExit as ended:
-        sys.exit(end_outputs(ended.code if isinstance(ended.code, int) else 0))
+        code = ended.code if isinstance(ended.code, int) else 0
+    if code == INTERRUPTED_EARLY:
+        note("interrupted")
+        code = exit_code()
+    sys.exit(end_outputs(code))

@@ -73,7 +73,11 @@ def open_outputs() -> None:
 def say(text: str, *, controls: bool = False) -> None:
     """Write a line, or several, to standard output; with `controls`, a text of our own that has colours."""
     # In the encoding of the output, and with its handling of what it lacks, unlike `typer.echo`.
-    sys.stdout.write(f"{text if controls else printable(text)}\n")
+    try:
+        sys.stdout.write(f"{text if controls else printable(text)}\n")
+    except OSError as error:
+        error.filename = "standard output"
+        raise
 
 
 def say_json(value: object, *, indent: int | None = None) -> None:

@@ -57,6 +57,9 @@ class PeerAbsent(RuntimeError):  # noqa: N818 - the message and exit of a comman
         self.package = package
         self.why = why
 
+    def __reduce__(self) -> tuple[type[PeerAbsent], tuple[str, str, str], dict[str, Any]]:
+        return type(self), (self.title, self.package, self.why), self.__dict__
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
