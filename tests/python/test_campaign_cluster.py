@@ -283,10 +283,21 @@ def test_a_silent_worker_is_named_and_its_runs_are_not_lost(client, tmp_path, mo
     monkeypatch.setattr(cluster, "SILENT_S", 1.5)
     monkeypatch.setattr(cluster, "COUNTED_S", 0.3)
     address, process = next(iter(client.run(os.getpid).items()))
-    os.kill(process, signal.SIGSTOP)
-    threading.Timer(8.0, os.kill, (process, signal.SIGCONT)).start()
-    found = wanted(tmp_path).run(client, progress=False)
-    assert found.made == 40
+    found = wanted(tmp_path, duration="60 s", runs=150)
+
+    def stop():
+        deadline = time.monotonic() + 60
+        while found.status().done < 10 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.kill(process, signal.SIGSTOP)
+        time.sleep(8.0)
+        os.kill(process, signal.SIGCONT)
+
+    stopper = threading.Thread(target=stop)
+    stopper.start()
+    found.run(client, progress=False)
+    stopper.join()
+    assert found.made == 300
     said = capfd.readouterr().err
     assert said.count(f"warning: worker {address} has not answered for ") == 1
     assert "distributed.scheduler.worker-ttl" in said

@@ -338,12 +338,12 @@ class _Batches:
         try:
             while self._pending or self._again or self._suspects or self._next < len(self._planned):
                 self._submit_some()
-                self._collect(timeout=HEARTBEAT_S)
+                self._collect(timeout=HEARTBEAT_S, patience=SILENT_S)
                 if time.monotonic() - self._kept_s >= HEARTBEAT_S:
                     self._store()
         except KeyboardInterrupt:
-            while not self._ended.empty():
-                self._collect(timeout=0.0)
+            for _ in range(self._ended.qsize()):
+                self._collect(timeout=0.0, patience=HEARTBEAT_S)
             raise
         finally:
             # Completed runs are stored after an error, too.
@@ -409,8 +409,8 @@ class _Batches:
         self._pending[future] = batch
         future.add_done_callback(self._ended.put)
 
-    def _collect(self, timeout: float) -> None:
-        """Collect a batch that has ended; wait for one up to `timeout`, s."""
+    def _collect(self, timeout: float, patience: float) -> None:
+        """Collect a batch that has ended; wait for one up to `timeout`, and for its worker up to `patience`, s."""
         from distributed import KilledWorker
 
         try:
@@ -421,7 +421,15 @@ class _Batches:
         if future.status == "cancelled":
             raise self._lost()
         try:
-            table, took_s = future.result()
+            table, took_s = future.result(timeout=patience)
+        except TimeoutError:
+            if future.status != "finished":
+                # It is the error of the batch.
+                raise
+            # The worker that has the result is silent. Others go on meanwhile.
+            self._pending[future] = batch
+            self._ended.put(future)
+            return
         except KilledWorker as error:
             if len(batch.positions) > 1:
                 self._again.extend(batch.halves())
