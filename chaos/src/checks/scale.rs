@@ -18,8 +18,8 @@ use dumbbell_net::{ImpairmentSpec, LinkSpec, QueueSpec, SourceSpec};
 use dumbbell_sim::scenario::FlowSpec;
 use dumbbell_sim::{LinkOutcome, Scenario};
 use dumbbell_tcp::{DelayedAck, RecoverySpec, TcpParams};
-use dumbbell_units::Time;
 use dumbbell_units::spec::{Field, Node};
+use dumbbell_units::{Bytes, Time};
 use serde_json::json;
 
 const TIME: Scale = Scale { time: 1, size: 0 };
@@ -132,6 +132,12 @@ const OF_SIZES: &[Exception] = &[
     Exception {
         name: "the option of queueing times has 8 bytes",
         replace: |scenario| of_tcp(scenario, |tcp| tcp.aqt = false),
+    },
+    Exception {
+        name: "a packet has at least one byte",
+        replace: |scenario| {
+            of_tcp(scenario, |tcp| tcp.headers.data = tcp.headers.data.max(Bytes(1)));
+        },
     },
     Exception {
         name: "windows grow by whole bytes",

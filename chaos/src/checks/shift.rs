@@ -56,7 +56,13 @@ pub fn holds(case: &Case<'_>) -> Verdict {
 
 fn compare(case: &Case<'_>, scenario: &Scenario, by: u64) -> Verdict {
     // The scenario's own probes may be periodic, and samples are taken from the beginning of a run on.
-    let scenario = Scenario { probes: vec![probe_of_everything(scenario)], ..scenario.clone() };
+    let mut scenario = Scenario { probes: vec![probe_of_everything(scenario)], ..scenario.clone() };
+    // A window from the beginning on has no opportunity at its first instant, where the later one has that of the period
+    // before.
+    if scenario.links.iter().any(|link| link.opportunities.is_some()) {
+        scenario.measure_from = scenario.measure_from.max(Time(1));
+        applies_if(is_valid(&scenario))?;
+    }
     let later = shifted(&scenario, Time(by));
     // A model of a link may have too many steps in a longer run.
     applies_if(is_valid(&later))?;
