@@ -10,7 +10,6 @@ than the baselines, and ``testbed`` if a run failed. User input never causes a t
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -848,11 +847,20 @@ def shell_command(context: typer.Context) -> None:
     shell.shell(context.args)
 
 
+def _leave_working_folder() -> None:
+    """Take the working folder off the path, where libraries would find packages that they try to import.
+
+    `python -m dumbbell` begins the path with it.
+    """
+    first = Path(sys.path[0]) if sys.path else None
+    # The folder may have been removed, but "." is always there.
+    if not sys.flags.safe_path and first is not None and first.exists() and first.samefile("."):
+        del sys.path[0]
+
+
 def main() -> None:
     """Run the command line; the entry point of the ``dumbbell`` script."""
-    if not sys.flags.safe_path and sys.path[:1] in ([""], [os.getcwd()]):  # noqa: PTH109 - the form of sys.path
-        # `python -m dumbbell` begins with the working folder, where libraries would find packages that they try to import.
-        del sys.path[0]
+    _leave_working_folder()
     open_outputs()
     try:
         interrupt_by_signals()
