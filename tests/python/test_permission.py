@@ -261,6 +261,12 @@ def test_the_working_folder_is_not_searched_for_libraries(folder, command):
     assert not (folder / "ran").exists(), (folder / "ran").read_text()
 
 
+def test_a_working_folder_that_has_been_removed_is_no_error(tmp_path):
+    command = ["sh", "-c", 'rmdir "$PWD"; exec "$0" -m dumbbell version', sys.executable]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_processes_that_run_jobs_do_not_search_the_working_folder(folder):
     for module in ("numpy", "pyarrow"):
         (folder / f"{module}.py").write_text("open('ran', 'a').write(__name__)\n", "utf-8")
