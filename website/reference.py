@@ -30,6 +30,7 @@ MODULES = {
     "dumbbell.testbed": "Runs in real time with the Linux kernel.",
     "dumbbell.engine": "What the engine knows: catalogue, schema, version.",
     "dumbbell.errors": "Exceptions and warnings.",
+    "dumbbell.permission": "Which code named in files may be loaded.",
 }
 
 

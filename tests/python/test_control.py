@@ -553,7 +553,7 @@ def test_new_writes_a_start_that_passes_its_own_test(tmp_path):
 @pytest.mark.parametrize("has_pytest", [False, True])
 def test_the_hints_of_new_name_the_interpreter_and_what_it_lacks(tmp_path, monkeypatch, has_pytest):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(new, "find_spec", lambda name: name if has_pytest else None)
+    monkeypatch.setattr(new, "find_spec", lambda name: object() if has_pytest and name == "pytest" else None)
     done = CliRunner().invoke(app, ["new", "algorithm", "mine"])
     assert done.exit_code == 0, done.output
     assert f"Test it with: {sys.executable} -m pytest test_mine.py\n" in done.stdout

@@ -27,7 +27,7 @@ PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; ([^\\\n]+?))?(?: \\)?$", re.M)
 OWN = {"dumbbell"}
 OWN |= {
     path.stem
-    for folder in ("tests/python", "tests/mutants", "website")
+    for folder in ("tests/python", "tests/hostile", "tests/mutants", "website")
     for path in (ROOT / folder).glob("*.py")
 }
 

@@ -293,5 +293,10 @@ def test_a_short_run_of_a_paper_on_the_kernel():
         pytest.skip(f"missing: {', '.join(missing)}")
     paper = papers.load("rovegas", CHECKOUT)
     run = paper.real_time.plan(papers.Settings(quick=True))[-1]
-    result = testbed.run(run.scenario.with_values({"duration": "2 s", "measure_from": "1 s"}))
+    try:
+        result = testbed.run(run.scenario.with_values({"duration": "2 s", "measure_from": "1 s"}))
+    except MachineError as error:
+        if "built without the eBPF twins" not in str(error):
+            raise
+        pytest.skip(str(error))
     assert result.flow("c1").goodput_bps > 1e5

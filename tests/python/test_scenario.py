@@ -591,7 +591,7 @@ def test_a_link_names_a_trace_file(tmp_path: Path, suffix: str) -> None:
     trace.write_text("0\n5\n5\n12\n", encoding="utf-8")
     opportunities = Scenario.from_file(file).to_dict()["links"][0]["opportunities"]
     assert opportunities == {"times": [0, 5, 5, 12], "size": "1500 bytes"}
-    for text, message in (("0\n5\n3\n", "links.a-b.opportunities.times"), ("0\nx\n", "line 2")):
+    for text, message in (("0\n5\n3\n", "cellular.up, line 3"), ("0\nx\n", "cellular.up, line 2")):
         trace.write_text(text, encoding="utf-8")
         with pytest.raises(ScenarioError, match=message):
             Scenario.from_file(file)
