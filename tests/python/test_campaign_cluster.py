@@ -283,20 +283,22 @@ def test_a_silent_worker_is_named_and_its_runs_are_not_lost(client, tmp_path, mo
     monkeypatch.setattr(cluster, "SILENT_S", 1.5)
     monkeypatch.setattr(cluster, "COUNTED_S", 0.3)
     address, process = next(iter(client.run(os.getpid).items()))
-    found = wanted(tmp_path, duration="60 s", runs=150)
+    resumed = threading.Timer(4.0, os.kill, (process, signal.SIGCONT))
+    submit = cluster._Batches._submit
 
-    def stop():
-        deadline = time.monotonic() + 60
-        while found.status().done < 10 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        os.kill(process, signal.SIGSTOP)
-        time.sleep(8.0)
-        os.kill(process, signal.SIGCONT)
+    def submit_and_stop(batches, batch):
+        submit(batches, batch)
+        # Both workers are about to get a batch.
+        if batches._submitted == 4:
+            os.kill(process, signal.SIGSTOP)
+            resumed.start()
 
-    stopper = threading.Thread(target=stop)
-    stopper.start()
-    found.run(client, progress=False)
-    stopper.join()
+    monkeypatch.setattr(cluster._Batches, "_submit", submit_and_stop)
+    found = wanted(tmp_path, runs=150)
+    try:
+        found.run(client, progress=False)
+    finally:
+        resumed.join()
     assert found.made == 300
     said = capfd.readouterr().err
     assert said.count(f"warning: worker {address} has not answered for ") == 1
