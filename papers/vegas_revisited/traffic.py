@@ -341,7 +341,7 @@ def _shares(seen: Mapping[str, Sequence[Seen]]) -> dict[str, Any]:
     goodput = {label: np.array([run["goodput"] for run in runs]) for label, runs in seen.items()}
 
     def lead(label: str) -> Values:
-        first, second = goodput[label].T
+        first, second = goodput[label][:, 0], goodput[label][:, 1]
         relative: Values = (first - second) / (first + second)
         return relative
 
