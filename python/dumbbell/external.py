@@ -97,7 +97,7 @@ def with_controls(data: Mapping[str, Any], folder: Path | None = None) -> dict[s
         if not isinstance(name, str) or not isinstance(parameters, Mapping):
             return external
         if "digest" in external:
-            if name.startswith(permission.PREFIXES):
+            if name.startswith(permission.PREFIXES) and not library.is_module(external):
                 permission.left_out(name)
             return external
         if name.startswith(permission.CLASS):

@@ -14,11 +14,11 @@ from typing import Any
 
 from dumbbell import _engine, permission
 from dumbbell.arguments import file_path
-from dumbbell.errors import refusal
+from dumbbell.errors import ScenarioError, refusal
 from dumbbell.files import read_input
 from dumbbell.scenario.parts import External, plain
 
-__all__ = ["Library", "data_of", "identified", "include", "remember", "stated"]
+__all__ = ["Library", "data_of", "identified", "include", "is_module", "remember", "stated"]
 
 # The bytes of the libraries of this process, by digest.
 known: dict[str, bytes] = {}
@@ -194,6 +194,19 @@ def _content(path: str | Path) -> bytes:
 def _digest(data: bytes) -> str:
     """Return the digest of a library as the engine computes it, without loading it."""
     return hashlib.sha256(data).hexdigest()[:16]
+
+
+def is_module(external: Mapping[str, Any]) -> bool:
+    """Return whether a statement with a digest names a WebAssembly module, as far as its file can be read."""
+    if not external["name"].startswith(permission.LIBRARY):
+        return False
+    data = known.get(str(external["digest"]))
+    if data is None:
+        try:
+            data = _content(external["name"].removeprefix(permission.LIBRARY))
+        except ScenarioError:
+            return False
+    return _is_module(data)
 
 
 def _is_module(data: bytes) -> bool:
