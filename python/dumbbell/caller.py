@@ -48,6 +48,6 @@ def user_of_children() -> int | None:
 
 def _number(name: str) -> int:
     text = os.environ[name]
-    if not (text.isascii() and text.isdecimal() and int(text[:11]) < 2**32 - 1):
+    if not (text.isascii() and text.isdecimal() and len(text) <= 10 and int(text) < 2**32 - 1):
         raise refusal(name, text, "a number, as sudo sets it")
     return int(text)
