@@ -10,6 +10,7 @@ use crate::quantity::{
 };
 use serde_json::{Map, Value, json};
 use std::fmt;
+use std::rc::Rc;
 
 /// Why a scenario was rejected.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,13 +42,31 @@ impl std::error::Error for SpecError {}
 #[derive(Clone, Debug)]
 pub struct Node<'a> {
     value: &'a Value,
-    path: String,
+    /// `None` at the root. A path is written only for an error.
+    step: Option<Rc<Step<'a>>>,
+}
+
+/// The last step of a path.
+#[derive(Debug)]
+struct Step<'a> {
+    before: Option<Rc<Step<'a>>>,
+    key: Key<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Key<'a> {
+    Name(&'a str),
+    Index(usize),
 }
 
 impl<'a> Node<'a> {
     /// The root of a scenario.
     pub fn root(value: &'a Value) -> Self {
-        Node { value, path: String::new() }
+        Node { value, step: None }
+    }
+
+    fn at(&self, key: Key<'a>, value: &'a Value) -> Self {
+        Node { value, step: Some(Rc::new(Step { before: self.step.clone(), key })) }
     }
 
     /// The value as it was written.
@@ -56,14 +75,25 @@ impl<'a> Node<'a> {
     }
 
     /// The path from the root, such as `links.r1-r2.rate`.
-    pub fn path(&self) -> &str {
-        &self.path
+    pub fn path(&self) -> String {
+        let mut keys = Vec::new();
+        let mut last = self.step.as_ref();
+        while let Some(step) = last {
+            keys.push(match step.key {
+                Key::Name(name) => name.to_owned(),
+                Key::Index(index) => index.to_string(),
+            });
+            last = step.before.as_ref();
+        }
+        keys.reverse();
+        keys.join(".")
     }
 
     /// The member `key`; absent and null are the same.
     pub fn child(&self, key: &str) -> Option<Node<'a>> {
-        let value = self.value.get(key).filter(|value| !value.is_null())?;
-        Some(Node { value, path: self.join(key) })
+        let (key, value) =
+            self.value.as_object()?.get_key_value(key).filter(|(_, value)| !value.is_null())?;
+        Some(self.at(Key::Name(key), value))
     }
 
     /// The elements of an array, each addressed by its `name` where it has one.
@@ -73,26 +103,26 @@ impl<'a> Node<'a> {
         };
         let addressed = |(index, value): (usize, &'a Value)| {
             let name = value.get("name").and_then(Value::as_str);
-            let key = name.map_or_else(|| index.to_string(), str::to_owned);
-            Node { value, path: self.join(&key) }
+            self.at(name.map_or(Key::Index(index), Key::Name), value)
         };
         Ok(elements.iter().enumerate().map(addressed).collect())
     }
 
     /// The members of a table.
     pub fn members(&self) -> Result<Vec<(&'a str, Node<'a>)>, SpecError> {
-        let Value::Object(members) = self.value else {
-            return Err(self.error("a table"));
-        };
         let addressed =
-            |(key, value): (&'a String, &'a Value)| (key.as_str(), Node { value, path: self.join(key) });
-        Ok(members.iter().map(addressed).collect())
+            |(key, value): (&'a String, &'a Value)| (key.as_str(), self.at(Key::Name(key), value));
+        Ok(self.table()?.iter().map(addressed).collect())
+    }
+
+    fn table(&self) -> Result<&'a Map<String, Value>, SpecError> {
+        self.value.as_object().ok_or_else(|| self.error("a table"))
     }
 
     /// An error about this value.
     pub fn error(&self, accepted: impl Into<String>) -> SpecError {
         SpecError {
-            field: self.path.clone(),
+            field: self.path(),
             value: written(self.value),
             accepted: accepted.into(),
             suggestion: None,
@@ -102,7 +132,7 @@ impl<'a> Node<'a> {
     /// An error about a name that should have been one of `names`.
     pub fn unknown_name(&self, name: &str, names: &[&str]) -> SpecError {
         SpecError {
-            field: self.path.clone(),
+            field: self.path(),
             value: format!("\"{name}\""),
             accepted: format!("one of {}", names.join(", ")),
             suggestion: near_miss(name, names),
@@ -111,10 +141,10 @@ impl<'a> Node<'a> {
 
     /// Rejects members that are not in `known`, and anything that is not a table.
     pub fn refuse_unknown(&self, known: &[&str]) -> Result<(), SpecError> {
-        for (key, member) in self.members()? {
-            if !known.contains(&key) {
+        for key in self.table()?.keys() {
+            if !known.contains(&key.as_str()) {
                 return Err(SpecError {
-                    field: member.path,
+                    field: self.join(key),
                     value: "this field".to_owned(),
                     accepted: format!("one of {}", known.join(", ")),
                     suggestion: near_miss(key, known),
@@ -138,7 +168,7 @@ impl<'a> Node<'a> {
     }
 
     fn join(&self, key: &str) -> String {
-        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+        if self.step.is_none() { key.to_owned() } else { format!("{}.{key}", self.path()) }
     }
 }
 
@@ -568,10 +598,13 @@ pub fn body_of_kind(node: &Node<'_>, tag: &str, name: &str) -> Option<Value> {
     }
 }
 
-impl Node<'_> {
+impl<'a> Node<'a> {
     /// A different value at the same path.
-    pub fn with_value<'b>(&self, value: &'b Value) -> Node<'b> {
-        Node { value, path: self.path.clone() }
+    pub fn with_value<'b>(&self, value: &'b Value) -> Node<'b>
+    where
+        'a: 'b,
+    {
+        Node { value, step: self.step.clone() }
     }
 }
 
