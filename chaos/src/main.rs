@@ -187,10 +187,13 @@ fn report(state: &State, options: &Options) {
     );
     println!("{:.1} scenarios per second", *next as f64 / seconds.max(1e-9));
     println!("{refused} values refused and removed, {without} numbers without a scenario");
-    println!("{:<17} {:>9} {:>9} {:>9}", "check", "applied", "skipped", "broken");
+    println!("{:<17} {:>9} {:>9} {:>9} {:>9}", "check", "applied", "skipped", "broken", "seconds");
     for check in &options.checks {
         let count = state.checks.get(check.name).copied().unwrap_or_default();
-        println!("{:<17} {:>9} {:>9} {:>9}", check.name, count.applied, count.skipped, count.broken);
+        println!(
+            "{:<17} {:>9} {:>9} {:>9} {:>9.1}",
+            check.name, count.applied, count.skipped, count.broken, count.seconds
+        );
     }
     if !state.exceptions.is_empty() {
         println!("{:<17} {:>9} {:>9} {:>9}  exception", "check", "scenarios", "alone", "needed");

@@ -61,9 +61,10 @@ impl Packet {
     }
 
     /// What tells it from other packets and does not change on its way.
-    pub fn identity(&self) -> String {
+    pub fn identity(&self) -> impl Ord + use<> {
         let SeenPacket { size, sent, .. } = self.seen;
-        format!("{} {} {size} {} {:?}", self.flow, self.connection, sent.0, self.content(1))
+        let (kind, numbers, flags) = self.content(1);
+        (self.flow, self.connection, size, sent, kind, numbers.map(f64::to_bits), flags)
     }
 
     /// What it carries, with times and sizes divided by powers of two.

@@ -58,6 +58,9 @@ pub struct Count {
     pub skipped: u64,
     /// Scenarios that broke it.
     pub broken: u64,
+    /// Time that it took. What several checks use counts for the first.
+    #[serde(default)]
+    pub seconds: f64,
 }
 
 /// How often a check met an exception.
@@ -164,6 +167,7 @@ impl State {
             known.applied += count.applied;
             known.skipped += count.skipped;
             known.broken += count.broken;
+            known.seconds += count.seconds;
         }
         for (check, exceptions) in block.exceptions {
             let known = self.exceptions.entry(check).or_default();
@@ -250,12 +254,15 @@ impl Searcher<'_> {
             (number + *position as u64).is_multiple_of(check.one_of)
         };
         let checks = self.options.checks.iter().enumerate().filter(chosen).map(|(_, check)| *check);
-        for Tried { check, verdict, notes } in try_checks(&scenario, seed_and_run, self.runner, checks) {
+        for Tried { check, verdict, notes, seconds } in
+            try_checks(&scenario, seed_and_run, self.runner, checks)
+        {
             for note in &notes {
                 let exceptions = done.exceptions.entry(check.name.to_owned()).or_default();
                 exceptions.entry(note.name.clone()).or_default().add(Excepted::of(note));
             }
             let count = done.checks.entry(check.name.to_owned()).or_default();
+            count.seconds += seconds;
             match verdict {
                 Ok(()) => count.applied += 1,
                 Err(Exit::NotApplicable) => count.skipped += 1,

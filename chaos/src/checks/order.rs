@@ -7,10 +7,9 @@ use dumbbell_sim::Scenario;
 use std::collections::BTreeMap;
 
 /// What is known of the packets of a link.
-#[derive(Default)]
-struct Passage {
+struct Passage<Identity> {
     /// Their numbers by what they are, until they have left; `None` from then on, and for packets that look alike.
-    inside: BTreeMap<String, Option<u64>>,
+    inside: BTreeMap<Identity, Option<u64>>,
     entered: u64,
     /// The latest number that has left, and when.
     latest: (u64, u64),
@@ -29,7 +28,8 @@ fn compare(scenario: &Scenario, is_kept: &[bool], packets: &[Packet]) -> Verdict
     let paths = paths(scenario);
     let node = |name: &str| scenario.nodes.iter().position(|node| node.0.name == name);
     let ends: Vec<_> = scenario.links.iter().map(|link| (node(&link.from), node(&link.to))).collect();
-    let mut passages: Vec<Passage> = ends.iter().map(|_| Passage::default()).collect();
+    let unused = |_| Passage { inside: BTreeMap::new(), entered: 0, latest: (0, 0) };
+    let mut passages: Vec<_> = ends.iter().map(unused).collect();
     for packet in packets {
         let Paths { forward, reverse } = &paths[packet.flow];
         // After a reroute, the links of a packet are not known.

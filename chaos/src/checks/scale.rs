@@ -19,7 +19,7 @@ use dumbbell_sim::scenario::FlowSpec;
 use dumbbell_sim::{LinkOutcome, Scenario};
 use dumbbell_tcp::{DelayedAck, RecoverySpec, TcpParams};
 use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Bytes, Time};
+use dumbbell_units::{Bytes, Limit, Time};
 use serde_json::json;
 
 const TIME: Scale = Scale { time: 1, size: 0 };
@@ -93,7 +93,7 @@ const OF_TIMES: &[Exception] = &[
     },
     Exception {
         name: "tcplib has times in milliseconds",
-        replace: |scenario| of_sources(scenario, &["tcplib"], "greedy"),
+        replace: |scenario| of_sources(scenario, &["tcplib"], "transfer"),
     },
     Exception {
         name: "media adapts by seconds",
@@ -106,6 +106,16 @@ const OF_TIMES: &[Exception] = &[
             of_links(scenario, |link| {
                 if let QueueSpec::Red(red) = &mut link.queue {
                     red.weight = red.weight.or(Some(0.002));
+                }
+            })
+        },
+    },
+    Exception {
+        name: "dualpi2 holds 250 ms by default",
+        replace: |scenario| {
+            of_links(scenario, |link| {
+                if let QueueSpec::DualPi2(queue) = &mut link.queue {
+                    queue.limit = queue.limit.or(Some(Limit::Packets(10_000)));
                 }
             })
         },
@@ -152,7 +162,7 @@ const OF_SIZES: &[Exception] = &[
     },
     Exception {
         name: "tcplib has sizes in bytes",
-        replace: |scenario| of_sources(scenario, &["tcplib"], "greedy"),
+        replace: |scenario| of_sources(scenario, &["tcplib"], "transfer"),
     },
     Exception {
         name: "drawn sizes are whole bytes",
@@ -162,7 +172,7 @@ const OF_SIZES: &[Exception] = &[
         name: "frames and segments of video are whole bytes",
         replace: |scenario| {
             of_sources(scenario, &["video", "media"], "cbr");
-            of_sources(scenario, &["streaming"], "greedy");
+            of_sources(scenario, &["streaming"], "transfer");
         },
     },
     Exception { name: "opportunities of link models have 1504 bytes", replace: without_models },

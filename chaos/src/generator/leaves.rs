@@ -111,8 +111,13 @@ impl Leaves {
 
     /// A value of this schema.
     pub fn value(&mut self, schema: &Value, draw: &mut Draw) -> Value {
+        self.value_near(schema, schema.get("default"), draw)
+    }
+
+    /// A value of this schema; this one is the default.
+    fn value_near(&mut self, schema: &Value, default: Option<&Value>, draw: &mut Draw) -> Value {
         if let Some(Value::Array(schemas)) = schema.get("anyOf") {
-            return self.alternative(schemas, schema.get("default"), draw);
+            return self.alternative(schemas, default, draw);
         }
         if let Some(constant) = schema.get("const") {
             return constant.clone();
@@ -120,7 +125,6 @@ impl Leaves {
         if let Some(Value::Array(names)) = schema.get("enum") {
             return draw.pick(names).clone();
         }
-        let default = schema.get("default");
         match schema.get("type").and_then(Value::as_str) {
             Some("boolean") => json!(draw.chance(0.5)),
             Some("integer") => json!(self.number(default, draw) as u64),
@@ -179,14 +183,11 @@ impl Leaves {
             };
         }
         let telling: Vec<&Value> = schemas.iter().filter(says_something).collect();
-        let mut schema = match telling.is_empty() {
-            true => return json!(""),
-            false => (*draw.pick(&telling)).clone(),
-        };
-        if let (Value::Object(members), Some(default)) = (&mut schema, default) {
-            members.insert("default".to_owned(), default.clone());
+        if telling.is_empty() {
+            return json!("");
         }
-        self.value(&schema, draw)
+        let schema = draw.pick(&telling);
+        self.value_near(schema, default.or(schema.get("default")), draw)
     }
 
     fn number(&mut self, default: Option<&Value>, draw: &mut Draw) -> f64 {

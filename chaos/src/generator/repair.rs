@@ -1,7 +1,10 @@
 //! Repairs nearly valid scenarios by removing what the parser rejects.
 
+use dumbbell_net::LinkSpec;
 use dumbbell_sim::Scenario;
+use dumbbell_sim::scenario::FlowSpec;
 use dumbbell_units::Value;
+use dumbbell_units::spec::{Field, Node, SpecError};
 
 /// Maximum number of removals.
 const MOST_REMOVALS: usize = 60;
@@ -9,10 +12,30 @@ const MOST_REMOVALS: usize = 60;
 /// Removes what the parser rejects until it accepts the rest. Returns the scenario and the number of removals; `None`
 /// if nothing usable is left.
 pub fn repair(value: &mut Value) -> Option<(Scenario, usize)> {
+    // What is wrong with a link or a flow by itself is found without reading all others again.
+    let of_links = repair_elements::<LinkSpec>(value, "links");
+    let of_flows = repair_elements::<FlowSpec>(value, "flows");
+    let (scenario, removals) = repair_by(value, Scenario::from_value)?;
+    Some((scenario, of_links + of_flows + removals))
+}
+
+fn repair_elements<T: Field>(value: &mut Value, list: &str) -> usize {
+    let Some(Value::Array(elements)) = value.get_mut(list) else { return 0 };
+    let mut total = 0;
+    for element in elements {
+        // An element that cannot be repaired by itself is removed with the whole scenario in view.
+        let removals = repair_by(element, |element| T::decode(&Node::root(element)));
+        total += removals.map_or(0, |(_, removals)| removals);
+    }
+    total
+}
+
+/// Removes what a parser rejects until it accepts the rest.
+fn repair_by<T>(value: &mut Value, parse: impl Fn(&Value) -> Result<T, SpecError>) -> Option<(T, usize)> {
     let mut last = String::new();
     for removals in 0..MOST_REMOVALS {
-        match Scenario::from_value(value) {
-            Ok(scenario) => return Some((scenario, removals)),
+        match parse(value) {
+            Ok(parsed) => return Some((parsed, removals)),
             Err(error) => {
                 // What is rejected again after its removal is missing: what requires it is removed.
                 let mut path: Vec<&str> = error.field.split('.').collect();

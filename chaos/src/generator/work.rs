@@ -5,19 +5,19 @@ use dumbbell_net::workloads::arrivals::ArrivalSpec;
 use dumbbell_net::{ImpairmentSpec, LinkSpec, SourceSpec};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::scenario::FlowSpec;
-use dumbbell_tcp::rtt::RttEstimator;
+use dumbbell_tcp::rtt::{RttEstimator, TimerSpec};
 use dumbbell_tcp::{HostClock, TcpParams};
 use dumbbell_units::{Stream, Time};
 
 /// Number of simulated emissions of a datagram source. Later ones are assumed to have the rate of the last half, which
 /// may all belong to one burst.
-const EMISSIONS: usize = 1_000;
+const EMISSIONS: usize = 300;
 /// Mean size of a tcplib conversation in bytes, with its tail truncated.
 const CONVERSATION: f64 = 15_000.0;
 /// Maximum number of dwells of a two-state impairment in a run.
 const DWELLS: f64 = 2e5;
 /// Retransmissions of one segment before a connection is given up.
-const BACKOFFS: f64 = 12.0;
+const BACKOFFS: u32 = 12;
 
 /// The work of a scenario over time.
 #[derive(Debug)]
@@ -161,6 +161,13 @@ fn segments(
         paths.iter().map(|path| path.iter().map(hop).sum()).fold(f64::INFINITY, f64::min)
     };
     let rtt: f64 = (time(&paths.forward, segment) + time(&paths.reverse, acknowledgement)).clamp(1e-9, 1e9);
+    let mut estimator = RttEstimator::new(&tcp.timer, HostClock::At(Time::ZERO));
+    let initial = estimator.timeout().secs();
+    // A connection without an acknowledgement by then is given up, and its user opens another one.
+    let longest = longest_timeout(&tcp.timer);
+    let given_up: f64 =
+        (0..=BACKOFFS).map(|doublings| (initial * f64::from(1 << doublings)).min(longest)).sum();
+    let turn = rtt.min(given_up);
     let of_window = |window: dumbbell_units::Window| (window.bytes(tcp.mss.0 as u32) / mss).max(1.0);
     let window = of_window(tcp.receive_buffer).min(of_window(tcp.send_buffer));
     let (offered, offered_per_second, opened_per_second) = match &flow.source {
@@ -173,14 +180,14 @@ fn segments(
         }
         SourceSpec::Transfers(source) => {
             let interval = match &source.arrivals {
-                ArrivalSpec::Closed(closed) => (closed.pause.secs() + rtt) / closed.users as f64,
-                _ => source.arrivals.interval(&source.sizes).unwrap_or(rtt),
+                ArrivalSpec::Closed(closed) => (closed.pause.secs() + turn) / closed.users as f64,
+                _ => source.arrivals.interval(&source.sizes).unwrap_or(turn),
             };
             (0.0, source.sizes.mean() / mss / interval, 1.0 / interval)
         }
         SourceSpec::Web(source) => {
             let bytes = source.document.mean() + source.objects as f64 * source.sizes.mean();
-            let interval = source.pause.secs() + rtt;
+            let interval = source.pause.secs() + turn;
             let opened = source.connections.min(source.objects.max(1)) as f64;
             (0.0, (bytes / mss + source.objects as f64) / interval, opened / interval)
         }
@@ -188,20 +195,18 @@ fn segments(
             let bitrate = source.bitrates.iter().map(|rate| rate.0).max().unwrap_or_default() as f64;
             let per_second = bitrate / 8.0 / mss + 1.0 / source.segment.secs();
             let ahead = source.buffer.secs() + source.segment.secs();
-            (per_second * ahead, per_second, 0.0)
+            (per_second * ahead, per_second, if given_up < rtt { 1.0 / given_up } else { 0.0 })
         }
         SourceSpec::Incast(source) => {
-            let interval = (source.pause.secs() + rtt) / source.senders as f64;
+            let interval = (source.pause.secs() + turn) / source.senders as f64;
             (0.0, source.sizes.mean() / mss / interval, 1.0 / interval)
         }
         _ => (f64::INFINITY, 0.0, 0.0),
     };
     // With a timeout below the round-trip time, everything is sent several times.
-    let mut estimator = RttEstimator::new(&tcp.timer, HostClock::At(Time::ZERO));
-    let initial = estimator.timeout().secs();
     estimator.sample(Time::ZERO, Time::from_secs(rtt));
     let timeout = estimator.timeout().secs().min(initial).max(1e-9);
-    let repeats = doublings(rtt / timeout).min(BACKOFFS);
+    let repeats = doublings(rtt / timeout).min(f64::from(BACKOFFS));
     let lost_window = of_window(tcp.loss_window).min(window).min(offered.max(1.0));
     let first = of_window(tcp.initial_window).max(2.0).min(window.max(2.0));
     Segments {
@@ -213,6 +218,15 @@ fn segments(
         offered_per_second,
         opened_per_second,
         cost: 2.0 + repeats * lost_window,
+    }
+}
+
+/// The longest timeout, in seconds.
+fn longest_timeout(timer: &TimerSpec) -> f64 {
+    match timer {
+        TimerSpec::Bsd(timer) => timer.max_ticks as f64 * timer.tick.secs(),
+        TimerSpec::Rfc6298(timer) => timer.maximum.secs(),
+        TimerSpec::Linux(timer) => timer.maximum.secs(),
     }
 }
 
