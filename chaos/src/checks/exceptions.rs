@@ -6,6 +6,7 @@
 
 use super::{Case, Exit, Verdict, applies_if, is_valid};
 use crate::generator::Work;
+use dumbbell_net::LinkSpec;
 use dumbbell_sim::Scenario;
 
 /// Maximum number of packets of a scenario with other rules.
@@ -70,6 +71,17 @@ pub fn without(
 }
 
 impl Case<'_> {
+    /// Not applicable if the end of the run changes what happens before it. The trace of a link model ends with the run,
+    /// and a link that decides at arrival loses packets that it will only have transmitted later.
+    pub fn is_the_beginning_of_a_longer_run(&self) -> Verdict {
+        let is_cut = |link: &LinkSpec| link.trace.is_some() && !link.is_scheduled() && link.loses_packets();
+        if !self.scenario.links.iter().any(is_cut) {
+            return Ok(());
+        }
+        self.note_limit("link models end with the run");
+        Err(Exit::NotApplicable)
+    }
+
     /// Notes something that limits a check.
     pub fn note_limit(&self, name: impl Into<String>) {
         self.note(Note { name: name.into(), is_alone: false, is_needed: false });

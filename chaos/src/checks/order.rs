@@ -13,6 +13,15 @@ struct Passage<Identity> {
     entered: u64,
     /// The latest number that has left, and when.
     latest: (u64, u64),
+    /// The latest number that has left to each link behind it, or to the sender or receiver of a flow.
+    latest_to: BTreeMap<Next, u64>,
+}
+
+/// Where a packet goes from the end of a link.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Next {
+    Link(usize),
+    Host(usize),
 }
 
 pub fn holds(case: &Case<'_>) -> Verdict {
@@ -28,26 +37,28 @@ fn compare(scenario: &Scenario, is_kept: &[bool], packets: &[Packet]) -> Verdict
     let paths = paths(scenario);
     let node = |name: &str| scenario.nodes.iter().position(|node| node.0.name == name);
     let ends: Vec<_> = scenario.links.iter().map(|link| (node(&link.from), node(&link.to))).collect();
-    let unused = |_| Passage { inside: BTreeMap::new(), entered: 0, latest: (0, 0) };
+    let unused =
+        |_| Passage { inside: BTreeMap::new(), entered: 0, latest: (0, 0), latest_to: BTreeMap::new() };
     let mut passages: Vec<_> = ends.iter().map(unused).collect();
     for packet in packets {
         let Paths { forward, reverse } = &paths[packet.flow];
         // After a reroute, the links of a packet are not known.
         let [path] = &(if packet.is_reverse() { reverse } else { forward })[..] else { continue };
-        for &link in path.iter().filter(|&&link| is_kept[link]) {
-            let Passage { inside, entered, latest } = &mut passages[link];
+        for (hop, &link) in path.iter().enumerate().filter(|(_, link)| is_kept[**link]) {
+            let Passage { inside, entered, latest, latest_to } = &mut passages[link];
             if ends[link].1 == Some(packet.node)
                 && let Some(number) = inside.get_mut(&packet.identity()).and_then(Option::take)
             {
-                // Packets that leave together, as after a decrease of the delay, have no order among nodes.
-                require(number >= latest.0 || packet.at == latest.1, || {
+                let next = path.get(hop + 1).map_or(Next::Host(packet.flow), |&next| Next::Link(next));
+                let latest_to = latest_to.entry(next).or_default();
+                // Packets that leave together, as after a decrease of the delay, have no order if they part.
+                let before = if packet.at == latest.1 { *latest_to } else { latest.0 };
+                require(number >= before, || {
                     let name = &scenario.links[link].name;
-                    format!(
-                        "links.{name}: packet {number} leaves after packet {}, at {} ns",
-                        latest.0, packet.at
-                    )
+                    format!("links.{name}: packet {number} leaves after packet {before}, at {} ns", packet.at)
                 })?;
                 *latest = (*latest).max((number, packet.at));
+                *latest_to = number;
             }
             if ends[link].0 == Some(packet.node) {
                 *entered += 1;

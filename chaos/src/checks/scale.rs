@@ -253,8 +253,12 @@ fn compare(case: &Case<'_>, scenario: &Scenario, scale: Scale) -> Verdict {
         case.note_limit(format!("{member} is limited"));
         Exit::NotApplicable
     })?;
-    let (outcome, packets) = case.run_with_packets(scenario)?;
-    let (against, others) = case.run_with_packets(&scaled)?;
+    let (outcome, mut packets) = case.run_with_packets(scenario)?;
+    let (against, mut others) = case.run_with_packets(&scaled)?;
+    // At an instant, nodes have no order.
+    for packets in [&mut packets, &mut others] {
+        packets.sort_by_key(|packet| (packet.at, packet.node));
+    }
     let rounded = rounded(&packets, &others, scale);
     if let Some(at) = rounded {
         case.note_limit("compared up to a rounded time");

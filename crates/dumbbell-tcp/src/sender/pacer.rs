@@ -36,7 +36,7 @@ pub(super) struct Pacer {
     per_byte: f64,
     /// What may be sent ahead of its spacing, in seconds.
     lead: Time,
-    /// End of the spacing of everything sent.
+    /// End of the spacing of everything sent; zero if nothing was sent since the beginning or a timeout.
     until: Time,
     /// When the last burst began, what is left of it in bytes, and by how much it was late.
     burst: (Time, f64, Time),
@@ -113,7 +113,12 @@ impl Pacer {
             let mut space = Time::from_secs(len * self.per_byte);
             if let Release::Bursts { bytes, forgives } = self.release {
                 if !self.is_in_burst(now) {
-                    let late = if forgives { now.since(self.until) } else { Time::ZERO };
+                    // As in Linux, what follows nothing is late.
+                    let late = match self.until {
+                        _ if !forgives => Time::ZERO,
+                        Time::ZERO => Time::NEVER,
+                        until => now.since(until),
+                    };
                     self.burst = (now, bytes, late);
                 }
                 let (_, left, late) = &mut self.burst;
@@ -198,42 +203,58 @@ mod tests {
         assert_eq!(pacer.wait(Time(500 * MS), Urgency::Regular), Some(Time(510 * MS)));
     }
 
+    /// A pacer of bursts at 100,000 bytes/s. What was sent before takes space until 100 ms.
+    fn bursts(bytes: f64) -> Pacer {
+        let mut pacer = Pacer::new(false, &Pacing::Off, Time::ZERO);
+        pacer.set_rate(100_000.0, Release::Bursts { bytes, forgives: true });
+        pacer.until = Time(100 * MS);
+        pacer
+    }
+
     #[test]
     fn a_burst_leaves_together_and_then_takes_the_space_of_its_segments() {
         // Two segments of 1,000 bytes fit into 2,900; at 100,000 bytes/s they take 20 ms.
-        let mut pacer = Pacer::new(false, &Pacing::Off, Time::ZERO);
-        pacer.set_rate(100_000.0, Release::Bursts { bytes: 2_900.0, forgives: true });
+        let mut pacer = bursts(2_900.0);
         let send = |pacer: &mut Pacer, ms: u64| {
             assert_eq!(pacer.wait(Time(ms * MS), Urgency::Regular), None, "{ms} ms");
             pacer.on_sent(1_000, Time(ms * MS), Urgency::Regular);
         };
-        send(&mut pacer, 0);
-        send(&mut pacer, 0);
-        assert_eq!(pacer.wait(Time::ZERO, Urgency::Regular), Some(Time(20 * MS)));
+        send(&mut pacer, 100);
+        send(&mut pacer, 100);
+        assert_eq!(pacer.wait(Time(100 * MS), Urgency::Regular), Some(Time(120 * MS)));
         // The window allows but one: the space is that of one, and the next burst is whole again.
-        send(&mut pacer, 20);
-        assert_eq!(pacer.wait(Time(21 * MS), Urgency::Regular), Some(Time(30 * MS)));
-        send(&mut pacer, 30);
-        send(&mut pacer, 30);
-        assert_eq!(pacer.wait(Time(30 * MS), Urgency::Regular), Some(Time(50 * MS)));
+        send(&mut pacer, 120);
+        assert_eq!(pacer.wait(Time(121 * MS), Urgency::Regular), Some(Time(130 * MS)));
+        send(&mut pacer, 130);
+        send(&mut pacer, 130);
+        assert_eq!(pacer.wait(Time(130 * MS), Urgency::Regular), Some(Time(150 * MS)));
         // 8 ms late: 5 ms of the first segment's space are forgiven, and 3 of the second's.
-        send(&mut pacer, 58);
-        send(&mut pacer, 58);
-        assert_eq!(pacer.wait(Time(58 * MS), Urgency::Regular), Some(Time(70 * MS)));
+        send(&mut pacer, 158);
+        send(&mut pacer, 158);
+        assert_eq!(pacer.wait(Time(158 * MS), Urgency::Regular), Some(Time(170 * MS)));
     }
 
     #[test]
     fn a_late_segment_shortens_the_next_space_at_most_to_a_half() {
-        // 1,000 bytes at 100,000 bytes/s take 10 ms. Sent at 0; 3 ms late at 13 ms, so the next may leave 7 ms later.
-        let mut pacer = Pacer::new(false, &Pacing::On(PacingParams::default()), Time::ZERO);
-        pacer.set_rate(100_000.0, Release::Bursts { bytes: 1_000.0, forgives: true });
-        pacer.on_sent(1_000, Time::ZERO, Urgency::Regular);
-        assert_eq!(pacer.wait(Time(9 * MS), Urgency::Regular), Some(Time(10 * MS)));
-        pacer.on_sent(1_000, Time(13 * MS), Urgency::Regular);
-        assert_eq!(pacer.wait(Time(19 * MS), Urgency::Regular), Some(Time(20 * MS)));
-        // 80 ms late: a half.
+        // 1,000 bytes at 100,000 bytes/s take 10 ms. 3 ms late at 113 ms, so the next may leave 7 ms later.
+        let mut pacer = bursts(1_000.0);
         pacer.on_sent(1_000, Time(100 * MS), Urgency::Regular);
-        assert_eq!(pacer.wait(Time(101 * MS), Urgency::Regular), Some(Time(105 * MS)));
+        assert_eq!(pacer.wait(Time(109 * MS), Urgency::Regular), Some(Time(110 * MS)));
+        pacer.on_sent(1_000, Time(113 * MS), Urgency::Regular);
+        assert_eq!(pacer.wait(Time(119 * MS), Urgency::Regular), Some(Time(120 * MS)));
+        // 80 ms late: a half.
+        pacer.on_sent(1_000, Time(200 * MS), Urgency::Regular);
+        assert_eq!(pacer.wait(Time(201 * MS), Urgency::Regular), Some(Time(205 * MS)));
+    }
+
+    #[test]
+    fn the_first_burst_is_late_whenever_it_leaves() {
+        for ms in [0, 1_000] {
+            let mut pacer = bursts(1_000.0);
+            pacer.release();
+            pacer.on_sent(1_000, Time(ms * MS), Urgency::Regular);
+            assert_eq!(pacer.next_departure(), Time((ms + 5) * MS));
+        }
     }
 
     #[test]
