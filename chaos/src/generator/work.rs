@@ -2,7 +2,7 @@
 
 use crate::paths::{Paths, paths};
 use dumbbell_net::workloads::arrivals::ArrivalSpec;
-use dumbbell_net::{ImpairmentSpec, LinkSpec, SourceSpec};
+use dumbbell_net::{ImpairmentSpec, LinkSpec, OpportunitySpec, SourceSpec};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::scenario::FlowSpec;
 use dumbbell_tcp::rtt::{RttEstimator, TimerSpec};
@@ -132,6 +132,10 @@ impl Segments {
 }
 
 fn fastest(link: &LinkSpec) -> f64 {
+    if let Some(OpportunitySpec { times, size, .. }) = &link.opportunities {
+        let period_ms = times.last().copied().unwrap_or(1).max(1);
+        return 8e3 * size.0 as f64 * times.len() as f64 / period_ms as f64;
+    }
     let rates = link.changes.iter().filter_map(|change| change.rate);
     rates.chain([link.rate]).map(|rate| rate.0).max().unwrap_or(1) as f64
 }
