@@ -78,5 +78,9 @@ fn transmitted(link: &LinkSpec, until: Time) -> (f64, f64) {
         rate = change.rate.map_or(rate, |rate| rate.0 as f64);
         fastest = fastest.max(rate);
     }
+    if link.wifi.is_some() {
+        // An aggregate keeps the rate with which it has begun.
+        return (fastest * until.secs(), fastest);
+    }
     (bits + rate * until.since(since).secs(), fastest)
 }

@@ -5,12 +5,9 @@
 //! hold then: an exception that is never needed should go.
 
 use super::{Case, Exit, Verdict, applies_if, is_valid};
-use crate::generator::Work;
+use crate::generator::{MOST_PACKETS, Work};
 use dumbbell_net::LinkSpec;
 use dumbbell_sim::Scenario;
-
-/// Maximum number of packets of a scenario with other rules.
-const MOST_PACKETS: f64 = 100_000.0;
 
 /// A rule for which a relation need not hold.
 pub struct Exception {

@@ -113,6 +113,7 @@ fn ticks(flow: &FlowSpec) -> Vec<u64> {
     let timer = match &tcp.0.timer {
         TimerSpec::Bsd(timer) => timer.tick,
         TimerSpec::Rfc6298(timer) if timer.whole_ticks => timer.granularity,
+        TimerSpec::Linux(timer) if tcp.0.timestamps => timer.timestamp_unit,
         _ => Time::ZERO,
     };
     let delayed = match &tcp.0.delayed_ack {
