@@ -10,12 +10,23 @@ from typing import Any
 
 from dumbbell.errors import refusal
 
-__all__ = ["LARGEST_SEED", "MOST_RUNS", "file_path", "function", "thread_count", "whole_number"]
+__all__ = [
+    "LARGEST_SEED",
+    "MOST_REPLICATIONS",
+    "MOST_RUNS",
+    "file_path",
+    "function",
+    "thread_count",
+    "whole_number",
+]
 
 LARGEST_SEED = 2**64 - 1
 
 MOST_RUNS = 10_000_000
 """Largest number of replications of one scenario in a batch: each needs memory before it runs."""
+
+MOST_REPLICATIONS = 10_000
+"""Largest number of replications of each configuration of a plan, which may have thousands of configurations."""
 
 MOST_THREADS = 4096
 

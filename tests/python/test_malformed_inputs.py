@@ -351,13 +351,20 @@ REFUSED_COMMANDS = [
     (["run", "none.toml"], ("none.toml", "no such file")),
     (["reproduce", "no-such-paper"], ("no-such-paper",)),
     (["reproduce", "vegas-revisited", "--runs", "0"], ("runs", "0")),
+    (["reproduce", "vegas-revisited", "--runs", str(2**64)], ("runs", str(2**64), "from 2 to 10000")),
     (["reproduce", "vegas-revisited", "--threads", "0"], ("threads", "0")),
+    (["reproduce", "vegas-revisited", "--threads", str(2**64)], ("threads", str(2**64), "from 1 to 4096")),
+    (["evaluate", "reno", "--seeds", "-1"], ("seeds", "-1", "from 2 to 10000")),
+    (["evaluate", "reno", "--seeds", str(2**64)], ("seeds", str(2**64), "from 2 to 10000")),
+    (["evaluate", "reno", "--threads", str(2**64)], ("threads", str(2**64), "from 1 to 4096")),
     (["cross-validate", "ns4"], ("ns4",)),
     (["cross-validate", "ns2", "--share", "0"], ("share", "0")),
     (["cross-validate", "ns2", "--share", "1.5"], ("share", "1.5")),
     (["cross-validate", "ns2", "--threads", "0"], ("threads", "0")),
+    (["cross-validate", "ns2", "--threads", str(2**64)], ("threads", str(2**64), "from 1 to 4096")),
     (["cross-validate", "ns2", "--grid", "no-such-grid"], ("no-such-grid",)),
     (["bench", "peers", "--turns", "0"], ("turns", "0")),
+    (["bench", "peers", "--turns", str(2**64)], ("turns", str(2**64), "from 1 to 1000")),
 ]
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dumbbell.arguments import whole_number
 from dumbbell.bench import pages
 from dumbbell.bench.cases import CASES, Case, named, nearly_nothing
 from dumbbell.bench.contenders import Contender, Dumbbell, load_contenders
@@ -27,6 +28,9 @@ AIMS: Mapping[str, float] = {"ns3": 150.0, "ns2": 8.0, "ns2-tuned": 3.0}
 
 # A case with large windows and the same one with small windows, and the accepted slow-down per packet.
 LARGE, SMALL, SLOWER = "sack-1000", "sack-10", 1.5
+
+MOST_TURNS = 1000
+"""Largest number of turns; each takes seconds."""
 
 
 def bench_peers(
@@ -68,8 +72,7 @@ def bench_peers(
     ScenarioError
         A simulator or a case is not known, or a number is out of range.
     """
-    if turns < 1:
-        raise refusal("turns", turns, "a whole number from 1")
+    turns = whole_number("turns", turns, 1, MOST_TURNS)
     if not 0.0 < share <= 1.0:
         raise refusal("share", share, "a number above 0 and at most 1")
     chosen = named(cases)

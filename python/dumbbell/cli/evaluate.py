@@ -7,11 +7,13 @@ from pathlib import Path
 
 import typer
 
+from dumbbell.arguments import MOST_REPLICATIONS, whole_number
 from dumbbell.campaign import duration
 from dumbbell.cli.refusals import note, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.evaluation import Evaluation
 from dumbbell.evaluation import evaluate as evaluated
+from dumbbell.evaluation.evaluating import LEAST_RUNS
 
 __all__ = ["BROKEN", "evaluate"]
 
@@ -41,7 +43,8 @@ def evaluate(
         only=only,
         output=output,
         seed=seed,
-        runs=seeds,
+        # The option has a name of its own.
+        runs=None if seeds is None else whole_number("seeds", seeds, LEAST_RUNS, MOST_REPLICATIONS),
         threads=threads,
         fresh=fresh,
     )

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import typer
 
 from dumbbell import permission
+from dumbbell.arguments import MOST_REPLICATIONS
 from dumbbell.caller import become_caller
 from dumbbell.campaign.planned import PlannedRuns
 from dumbbell.campaign.progress import Display
@@ -86,8 +87,8 @@ def run_in_real_time(
     with permission.without_loading():
         scenario = read_scenario(file)
     replacements = _replacements(congestion)
-    if runs < 1:
-        refuse(f"--runs is {runs}; accepted: 1 or more")
+    if not 1 <= runs <= MOST_REPLICATIONS:
+        refuse(f"--runs is {runs}; accepted: a whole number from 1 to {MOST_REPLICATIONS}")
     if at_once < 1:
         refuse(f"--at-once is {at_once}; accepted: 1 or more")
     if not budget > 0:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import dumbbell
+from dumbbell.arguments import thread_count
 from dumbbell.campaign import Display, duration, engine_identity
 from dumbbell.campaign.planned import interrupted, runs_text
 from dumbbell.checkout import where
@@ -120,8 +121,7 @@ def cross_validate(
     """
     if not 0.0 < share <= 1.0:
         raise refusal("share", share, "a number above 0 and at most 1")
-    if threads is not None and threads < 1:
-        raise refusal("threads", threads, "a whole number from 1")
+    threads = thread_count(threads)
     begin = time.monotonic()
     home = folder(peers)
     peer = load_peer(name, home)

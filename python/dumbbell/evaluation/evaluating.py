@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 import dumbbell
-from dumbbell.arguments import LARGEST_SEED
+from dumbbell.arguments import LARGEST_SEED, MOST_REPLICATIONS, thread_count, whole_number
 from dumbbell.campaign import Display, PlannedRuns, Store, duration, engine_identity, on_threads
 from dumbbell.campaign.planned import cost, interrupted, runs_text
 from dumbbell.conformance import check
@@ -159,8 +159,7 @@ def evaluate(
     against = [against] if isinstance(against, str) else against
     only = [only] if isinstance(only, str) else list(only)
     study = _study(name, against, quick=quick, seed=seed, runs=runs)
-    if threads is not None and threads < 1:
-        raise refusal("threads", threads, "a whole number from 1")
+    threads = thread_count(threads)
     chosen = _chosen(only)
     place = Path(output) if output is not None else Path("results")
     with ExitStack() as stack, Display(sys.stderr, quiet=quiet) as display:
@@ -234,10 +233,9 @@ def _study(
     runs: int | None,
 ) -> Study:
     """Return the study that arguments describe."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
-        raise refusal("seed", seed, "a whole number from 0 to 2^64 - 1")
-    if runs is not None and runs < LEAST_RUNS:
-        raise refusal("runs", runs, f"a whole number from {LEAST_RUNS}, because of the intervals")
+    seed = whole_number("seed", seed, 0, LARGEST_SEED)
+    if runs is not None:
+        runs = whole_number("runs", runs, LEAST_RUNS, MOST_REPLICATIONS)
     subject = algorithm(name)
     if against is None:
         names = [one for one in BASELINES if one in registered("algorithms")]

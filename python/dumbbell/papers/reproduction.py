@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from dumbbell import claims, report
+from dumbbell.arguments import LARGEST_SEED, MOST_REPLICATIONS, thread_count, whole_number
 from dumbbell.campaign import Display, engine_identity
 from dumbbell.campaign.cluster import cluster_of
 from dumbbell.campaign.planned import interrupted, runs_text
@@ -163,20 +164,15 @@ def settings_of(
     ScenarioError
         A setting is out of range.
     """
-    if runs is not None and runs < 2:
-        raise refusal("runs", runs, "a whole number from 2")
-    if not 0 <= seed < 2**64:
-        raise refusal("seed", seed, "a whole number from 0 to 2^64 - 1")
-    if seeds is not None and not 1 <= seeds <= MAX_SEEDS:
-        raise refusal("seeds", seeds, f"a whole number from 1 to {MAX_SEEDS}")
-    if threads is not None and (on is not None or threads < 1):
-        raise refusal("threads", threads, "a whole number from 1, without a cluster")
+    if threads is not None and on is not None:
+        raise refusal("threads", threads, "none with a cluster")
+    default = QUICK_SEEDS if quick else FULL_SEEDS
     return Settings(
         quick=quick,
-        runs=runs,
-        seed=seed,
-        threads=threads,
-        seeds=seeds if seeds is not None else QUICK_SEEDS if quick else FULL_SEEDS,
+        runs=None if runs is None else whole_number("runs", runs, 2, MOST_REPLICATIONS),
+        seed=whole_number("seed", seed, 0, LARGEST_SEED),
+        threads=thread_count(threads),
+        seeds=default if seeds is None else whole_number("seeds", seeds, 1, MAX_SEEDS),
     )
 
 
