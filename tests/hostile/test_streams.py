@@ -46,8 +46,7 @@ def test_a_closed_stream_is_not_an_error(call, command, stream):
     assert said.code == (2 if command == "refused" else 0), said
 
 
-# For the help, it is an error by the convention of the library that writes it.
-@pytest.mark.parametrize("command", [name for name in COMMANDS if "help" not in name])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_pipe_without_a_reader_ends_the_output(call, command):
     assert call(*COMMANDS[command], stdout="|").code == (2 if command == "refused" else 0)
 

@@ -862,6 +862,7 @@ def main() -> None:
     """Run the command line; the entry point of the ``dumbbell`` script."""
     _leave_working_folder()
     open_outputs()
+    outputs = sys.stdout, sys.stderr
     try:
         interrupt_by_signals()
         # The name by which completions are asked for, also with `python -m dumbbell`.
@@ -878,6 +879,10 @@ def main() -> None:
         code = INTERRUPTED_EARLY
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 0
+        if isinstance(ended.__context__, BrokenPipeError):
+            # Nobody reads the help to its end. Typer has wrapped the outputs, and takes it for an error.
+            sys.stdout, sys.stderr = outputs
+            code = 0
     if code == INTERRUPTED_EARLY:
         note("interrupted")
         code = exit_code()
