@@ -408,7 +408,7 @@ def stated(external: Mapping[str, Any], field: str) -> dict[str, Any]:
         module, *rest = name.removeprefix(permission.CLASS).split(".")
         if not (rest and module and (where(module) or where(module, _working_folder()))):
             raise _not_found(name, [module, *rest], None, f"{field}.name")
-        return {**external, "digest": "not loaded"}
+        return {**external, "digest": permission.NOT_LOADED}
     permission.require(name, f"{field}.name")
     return {**made(name, external.get("parameters", {}), field).stated(), **external}
 

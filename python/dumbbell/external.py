@@ -24,6 +24,7 @@ __all__ = [
     "has_classes",
     "made",
     "names_in",
+    "not_loaded",
     "pack",
     "prepare",
     "title",
@@ -172,8 +173,20 @@ def _stated_in(scenarios: Iterable[Any]) -> Iterator[tuple[str, Mapping[str, Any
 def names_in(canonical_json: str) -> tuple[str | None, list[str]]:
     """Return the name of a scenario in canonical form, and those of the controls that it states."""
     data = json.loads(canonical_json)
+    return data.get("name"), list(dict.fromkeys(external["name"] for external in _controls_in(data)))
+
+
+def _controls_in(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the controls that the data of a scenario in canonical form states."""
     stated = (tcp.get("external") for flow in data["flows"] if isinstance(tcp := flow.get("tcp"), dict))
-    return data.get("name"), list(dict.fromkeys(external["name"] for external in stated if external))
+    return [external for external in stated if external]
+
+
+def not_loaded(canonical_json: str) -> list[str]:
+    """Return the names of the controls of a scenario in canonical form that were not loaded, so that it lacks a hash."""
+    controls = _controls_in(json.loads(canonical_json))
+    unknown = [external["name"] for external in controls if external["digest"] == permission.NOT_LOADED]
+    return list(dict.fromkeys(unknown))
 
 
 def prepare(scenarios: Iterable[Any]) -> tuple[list[type[control.Control]], list[tuple[str, bytes]]]:

@@ -128,7 +128,8 @@ def stated(external: Mapping[str, Any], field: str, folder: Path | None) -> dict
     data = _content(path)
     if not _is_module(data):
         if permission.left_out(f"{permission.LIBRARY}{path}"):
-            return {**external, "name": f"{permission.LIBRARY}{path.absolute()}", "digest": _digest(data)}
+            name = f"{permission.LIBRARY}{path.absolute()}"
+            return {**external, "name": name, "digest": permission.NOT_LOADED}
         permission.require(f"{permission.LIBRARY}{path}", f"{field}.name")
     made = Library._of(path, data, external.get("parameters", {})).stated()
     return {**made, **external, "name": made["name"], "parameters": made["parameters"]}

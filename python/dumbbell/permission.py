@@ -15,7 +15,17 @@ from contextvars import ContextVar
 
 from dumbbell.errors import refusal
 
-__all__ = ["CLASS", "LIBRARY", "PREFIXES", "allow", "is_allowed", "left_out", "require", "without_loading"]
+__all__ = [
+    "CLASS",
+    "LIBRARY",
+    "NOT_LOADED",
+    "PREFIXES",
+    "allow",
+    "is_allowed",
+    "left_out",
+    "require",
+    "without_loading",
+]
 
 CLASS = "python:"
 """Prefix of the names of classes in scenarios."""
@@ -25,6 +35,9 @@ LIBRARY = "library:"
 
 PREFIXES = (CLASS, LIBRARY)
 """Prefixes of the names of controls from outside the registry."""
+
+NOT_LOADED = "not loaded"
+"""Digest of code that was not loaded, where scenarios are only inspected."""
 
 # The names that this process may load; paths are absolute.
 _allowed: set[str] = set()
@@ -90,7 +103,8 @@ def require(name: str, field: str) -> None:
 def without_loading() -> Iterator[list[str]]:
     """Read scenarios without the code that they name and that is not allowed, until the end of the block.
 
-    Such a scenario is checked except for its controls. Its hash means nothing, and it cannot run.
+    Such a scenario is checked except for its controls. Its hash means nothing, and it cannot run. One that states the
+    digests of all code is complete, and has its hash.
 
     Yields
     ------

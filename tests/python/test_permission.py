@@ -114,8 +114,7 @@ def test_no_command_runs_code_that_a_file_names(folder, command, code, form):
     done = call(*COMMANDS[command])
     assert not (folder / "ran").exists(), done.output
     assert "Traceback" not in done.output
-    runs = command in ("run", "why", "campaign") or (command == "status" and form != "stated")
-    if runs and (form != "axis" or command in ("campaign", "status")):
+    if command in ("run", "why", "campaign") and (form != "axis" or command == "campaign"):
         [line] = done.stderr.splitlines()
         assert done.exit_code == 2
         field = "flows.fg.tcp.external.name"
@@ -133,6 +132,57 @@ def test_allowed_code_runs(folder, command, code):
     assert done.exit_code == 0, done.output
     assert (folder / "ran").exists()
     assert "not loaded" not in done.output
+
+
+@pytest.mark.parametrize("code", [of_class, of_library])
+def test_a_status_counts_all_runs_but_those_of_code_that_was_not_loaded(folder, code):
+    name, _ = code(folder)
+    write(folder, "reno")
+    axes = f'[axes]\n"flows.fg.tcp" = ["reno", "{name}", "vegas"]\n'
+    (folder / "campaign.toml").write_text(
+        f'base = "scenario.json"\noutput = "store"\nruns = 2\n{axes}', "utf-8"
+    )
+    assert call(*COMMANDS["campaign"], "--allow", name).exit_code == 0
+    (folder / "ran").unlink()
+    # The next process has no permission.
+    command = [sys.executable, "-m", "dumbbell", *COMMANDS["status"]]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    found = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=300, check=True)
+    assert not (folder / "ran").exists()
+    status = json.loads(found.stdout)
+    assert {key: status[key] for key in ("runs", "done", "missing", "uncounted", "not_loaded")} == {
+        "runs": 6, "done": 4, "missing": 0, "uncounted": 2, "not_loaded": [name],
+    }  # fmt: skip
+    assert [point["done"] for point in status["points"]] == [2, None, 2]
+    assert [point["missing"] for point in status["points"]] == [0, None, 0]
+    assert told.stdout.splitlines()[-1] == (
+        "2 of 3 points complete; 4 of 6 runs done, 0 missing, 2 not counted"
+    )
+    [line] = told.stderr.splitlines()
+    assert line == (
+        f"note: the code of {name} was not loaded, and completed runs with it are not counted; --allow {name} counts them"
+    )
+    allowed = subprocess.run(
+        [*command, "--json", "--allow", name], capture_output=True, text=True, timeout=300, check=True
+    )
+    status = json.loads(allowed.stdout)
+    assert (status["done"], status["missing"], status["uncounted"], status["not_loaded"]) == (6, 0, 0, [])
+
+
+@pytest.mark.parametrize("code", [of_class, of_library])
+def test_a_status_of_a_scenario_with_all_digests_needs_no_permission(folder, code):
+    name, _ = code(folder)
+    dumbbell.allow(name)
+    write(folder, name)
+    data = Scenario.from_file("scenario.json").to_dict()
+    write(folder, data["flows"][0]["tcp"])
+    assert call(*COMMANDS["campaign"], "--allow", name).exit_code == 0
+    (folder / "ran").unlink()
+    command = [sys.executable, "-m", "dumbbell", *COMMANDS["status"], "--json"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    status = json.loads(found.stdout)
+    assert (status["done"], status["missing"], status["uncounted"]) == (1, 0, 0)
+    assert (found.stderr, (folder / "ran").exists()) == ("", False)
 
 
 @pytest.mark.parametrize("code", [of_class, of_library])

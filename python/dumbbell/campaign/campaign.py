@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dumbbell import external
 from dumbbell.arguments import LARGEST_SEED, file_path, thread_count, whole_number
 from dumbbell.campaign.cluster import cluster_of, on_cluster
 from dumbbell.campaign.execution import Reduction, on_threads
@@ -73,8 +74,14 @@ class Status:
     ----------
     points
         One row per point: the values of the axes, ``hash`` of the scenario, requested ``runs``, ``done`` and ``missing``.
+        The last two are missing values where code of the scenario was not loaded: its hash, and so the stored runs, are
+        not known.
     runs, done
         Number of requested runs, and of stored ones.
+    uncounted
+        Number of requested runs of points with code that was not loaded.
+    not_loaded
+        The names of that code.
     warnings
         Damage to the store, one line per file; affected runs are among the missing ones.
     """
@@ -82,18 +89,21 @@ class Status:
     points: pd.DataFrame
     runs: int
     done: int
+    uncounted: int = 0
+    not_loaded: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def missing(self) -> int:
         """Number of missing runs."""
-        return self.runs - self.done
+        return self.runs - self.done - self.uncounted
 
     def __str__(self) -> str:
         complete = int((self.points["missing"] == 0).sum())
+        uncounted = f", {self.uncounted} not counted" if self.uncounted else ""
         return (
             f"{complete} of {len(self.points)} points complete; {self.done} of {self.runs} runs done, "
-            f"{self.missing} missing"
+            f"{self.missing} missing{uncounted}"
         )
 
 
@@ -376,15 +386,22 @@ class Campaign:
         store = self._opened(read_only=True)
         wanted, positions = self._positions(store.table())
         done = np.bincount(wanted["point"].to_numpy()[positions >= 0], minlength=len(self._points))
+        unloaded = [external.not_loaded(point.scenario.canonical_json) for point in self._points]
+        is_unknown = np.array([bool(names) for names in unloaded])
         hashes = pa.array([point.scenario.hash for point in self._points], pa.string())
         points: pd.DataFrame = pa.table(
             self._axes(np.arange(len(self._points))) | {"hash": hashes}
         ).to_pandas()
         points["runs"] = [len(point.runs) for point in self._points]
-        points["done"] = done
+        points["done"] = pd.Series(done).astype("Int64").mask(is_unknown) if is_unknown.any() else done
         points["missing"] = points["runs"] - points["done"]
         return Status(
-            points=points, runs=len(self._plan), done=int(done.sum()), warnings=tuple(store.warnings)
+            points=points,
+            runs=len(self._plan),
+            done=int(done[~is_unknown].sum()),
+            uncounted=int(points["runs"][is_unknown].sum()),
+            not_loaded=tuple(dict.fromkeys(name for names in unloaded for name in names)),
+            warnings=tuple(store.warnings),
         )
 
     def _positions(self, kept: pa.Table) -> tuple[pa.Table, np.ndarray]:
