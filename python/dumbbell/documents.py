@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from typing import Any, Literal
 
@@ -11,6 +12,18 @@ from dumbbell.errors import refusal
 __all__ = ["Form", "parsed", "toml_of"]
 
 Form = Literal["toml", "json"]
+
+MOST_PARTS = 100
+"""Largest number of parts of a key: the time that the parser takes grows with the square."""
+
+_PART = r"""(?:[\w-]+|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')"""
+
+# Strings of several lines and comments are skipped; they may contain anything.
+_SKIPPED = r"""["]{3}(?:\\.|[^\\])*?["]{3}|'{3}.*?'{3}|#[^\n]*+"""
+
+TOKENS = re.compile(
+    rf"{_SKIPPED}|(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{MOST_PARTS},}}+)|{_PART}", re.DOTALL
+)
 
 
 def parsed(text: str, form: Form, source: str) -> Any:
@@ -30,6 +43,10 @@ def parsed(text: str, form: Form, source: str) -> Any:
     ScenarioError
         The text is no such document, has a number of thousands of digits, or is nested too deeply.
     """
+    long_key = _line_of_long_key(text) if form == "toml" else None
+    if long_key is not None:
+        found = f"a key of more than {MOST_PARTS} parts in line {long_key}"
+        raise refusal(source, found, "a TOML document", problem="is nested too deeply", quoted=False)
     try:
         return json.loads(text) if form == "json" else tomllib.loads(text)
     except RecursionError:
@@ -40,6 +57,14 @@ def parsed(text: str, form: Form, source: str) -> Any:
         # Python reads no longer ones, since the time that takes grows with the square.
         problem, why = "could not be parsed", "a number of more than 4300 digits"
     raise refusal(source, why, f"a {form.upper()} document", problem=problem, quoted=False)
+
+
+def _line_of_long_key(text: str) -> int | None:
+    """Return the number of the line with a key of too many parts; ``None`` if there is none."""
+    if not any(line.count(".") >= MOST_PARTS for line in text.splitlines()):
+        return None
+    keys = (token.start("key") for token in TOKENS.finditer(text) if token["key"])
+    return next((text.count("\n", 0, start) + 1 for start in keys), None)
 
 
 def toml_of(content: bytes, source: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ The tables have at least one case of every kind of field. Files are changed from
 
 from __future__ import annotations
 
+import tomllib
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,7 +14,9 @@ import tomli_w
 from typer.testing import CliRunner
 
 from bad_input import Bad, spoilt
+from dumbbell import ScenarioError
 from dumbbell.cli import app
+from dumbbell.documents import MOST_PARTS, toml_of
 
 
 class Refused(NamedTuple):
@@ -452,6 +455,51 @@ def test_a_command_with_a_value_out_of_range_is_refused_in_one_sentence(tmp_path
     line = one_line(invoke(*args))
     for word in words:
         assert word in line
+
+
+KEY = "a" + ".a" * MOST_PARTS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{KEY} = 1",
+        f"[{KEY}]",
+        f"[[{KEY}]]",
+        f"x = {{{KEY} = 1}}",
+        f"{KEY.replace('a', 'a-b')} = 1",
+        f"{KEY.replace('.', ' . ')} = 1",
+        KEY.replace("a", '"a b"') + " = 1",
+        KEY.replace("a", "'a.b'") + " = 1",
+        f'x = """\n{KEY}"""\n{KEY}.a = 1',
+        "a" + ".a" * 100_000 + " = 1",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_key_of_too_many_parts_is_refused_by_its_line(text):
+    line = 4 if '"""' in text else 2
+    with pytest.raises(ScenarioError) as refused:
+        toml_of(f"b = 1\n{text}\n".encode(), "some.toml")
+    assert str(refused.value) == (
+        f"some.toml: a key of more than {MOST_PARTS} parts in line {line} is nested too deeply; expected a TOML document"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KEY.removesuffix(".a") + " = 1",
+        f'x = "{KEY}"',
+        f'x = "\\"{KEY}"',
+        f"x = '{KEY}'",
+        f'x = """\n"{KEY}\\""""',
+        f"x = '''\n'{KEY}'''",
+        f"# {KEY}",
+        "x = [" + "0.1, " * MOST_PARTS + "]",
+    ],
+)
+def test_what_resembles_a_key_of_many_parts_is_read(text):
+    assert toml_of(text.encode(), "some.toml") == tomllib.loads(text)
 
 
 def test_the_tables_are_long_and_have_every_kind_of_field():
