@@ -512,6 +512,22 @@ def test_a_campaign_file_that_cannot_be_run_is_refused_in_one_line(file, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "duration: nothing is not accepted"),
+        ("duration =", "line 1: "),
+        ("9" * 50, "line 1: "),
+    ],
+)
+def test_what_is_wrong_with_the_base_of_a_campaign_is_said_of_its_file(file, text, problem):
+    base = file.with_name("base.toml")
+    base.write_text(text, encoding="utf-8")
+    result = invoke("campaign", file)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: {file}: {base}: {problem}")
+
+
 def test_the_example_campaign_can_be_run(tmp_path):
     found = invoke(
         "campaign", ROOT / "examples" / "campaign" / "buffers.toml", "--output", tmp_path, "--status"

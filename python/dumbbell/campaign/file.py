@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,11 +52,18 @@ def read(file: Path) -> Stated:
         A file cannot be read.
     """
     data = toml_of(read_input(file), str(file))
-    try:
+    with _errors_name(file):
         return _stated(data, file)
+
+
+@contextmanager
+def _errors_name(file: Path) -> Iterator[None]:
+    """Let what is wrong with a file begin with its name."""
+    try:
+        yield
     except ScenarioError as error:
         text = str(error)
-        if text.startswith(str(file)):
+        if text.startswith(f"{file}: "):
             raise
         named = ScenarioError(f"{file}: {text}")
         for name in ("field", "value", "accepted", "suggestion"):
@@ -87,7 +95,9 @@ def _base(stated: Any, file: Path) -> Scenario:
     if isinstance(stated, dict):
         return Scenario.from_dict(stated)
     if isinstance(stated, str):
-        return Scenario.from_file(file.parent / stated)
+        base = file.parent / stated
+        with _errors_name(base):
+            return Scenario.from_file(base)
     raise refusal("base", str(stated), "a scenario: a table, or the name of a file")
 
 
