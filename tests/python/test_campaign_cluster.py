@@ -305,6 +305,27 @@ def test_a_silent_worker_is_named_and_its_runs_are_not_lost(client, tmp_path, mo
     assert "distributed.scheduler.worker-ttl" in said
 
 
+def test_a_worker_that_is_silent_from_the_beginning_is_named(client, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(cluster, "SILENT_S", 1.5)
+    address, process = next(iter(client.run(os.getpid).items()))
+    os.kill(process, signal.SIGSTOP)
+    resumed = threading.Timer(4.0, os.kill, (process, signal.SIGCONT))
+    begin = time.monotonic()
+    try:
+        [warning] = cluster.checked(client)
+        waited = time.monotonic() - begin
+        resumed.start()
+        found = wanted(tmp_path).run(client, progress=False)
+    finally:
+        resumed.join() if resumed.is_alive() else os.kill(process, signal.SIGCONT)
+    assert warning.startswith(f"worker {address} has not answered for 2 s; its runs wait until it answers")
+    assert 1.5 <= waited < 60
+    # The other worker is compared, and no run is lost.
+    assert found.made == 40
+    assert found.warnings == [warning]
+    assert f"warning: {warning}" in capfd.readouterr().err
+
+
 def test_a_control_that_is_wrong_is_refused_as_on_this_machine(client, tmp_path):
     own = scenario("2 s").with_values({"flows.fg.tcp": Small()})
     for on in (None, client):

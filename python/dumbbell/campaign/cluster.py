@@ -12,6 +12,7 @@ Workers need the engine of the calling process, compared by digest; a different 
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import pickle
 import queue
@@ -22,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -201,6 +202,8 @@ def cluster_of(on: Client | str | None) -> Iterator[tuple[Client | None, list[st
 def checked(client: Client) -> list[str]:
     """Return warnings about the connection and about the packages of the workers, after a look at their engines.
 
+    A worker that does not answer is named in a warning; its engine is compared with its first batch.
+
     Raises
     ------
     ScenarioError
@@ -213,10 +216,13 @@ def checked(client: Client) -> list[str]:
         raise refusal(
             "scheduler", address, "a scheduler with at least one worker", problem="has no worker"
         ) from None
-    found = client.run(_of_worker, on_error="return")
+    found = _asked(client)
     here = computing()
     warnings = [] if _is_guarded(address) else [f"{address} {OPEN}"]
     for worker, answer in found.items():
+        if answer is None:
+            warnings.append(_silence(worker, SILENT_S))
+            continue
         if isinstance(answer, OSError):
             # It is gone already; its work is reassigned.
             continue
@@ -263,6 +269,31 @@ def _pickled(work: object, module: ModuleType | None) -> bytes:
         return bytes(cloudpickle.dumps(work))
     finally:
         cloudpickle.unregister_pickle_by_value(module)
+
+
+def _asked(client: Client) -> dict[str, Any]:
+    """Return what each worker answers to `_of_worker`, or its error; ``None`` for a worker that is silent."""
+
+    async def answer_of(worker: str) -> Any:
+        asked = client.run(_of_worker, workers=[worker], on_error="return")
+        try:
+            return (await asyncio.wait_for(asked, SILENT_S))[worker]
+        except TimeoutError:
+            return None
+
+    async def answers(workers: Sequence[str]) -> list[Any]:
+        return await asyncio.gather(*map(answer_of, workers))
+
+    workers = list(client.scheduler_info(n_workers=-1)["workers"])
+    return dict(zip(workers, client.sync(answers, workers), strict=True))
+
+
+def _silence(worker: str, seconds: float) -> str:
+    """Return the warning about a worker that has not answered for some time."""
+    return (
+        f"worker {worker} has not answered for {seconds:.0f} s; its runs wait until it answers, or until the scheduler "
+        "gives it up and repeats them elsewhere (distributed.scheduler.worker-ttl, by default after 5 minutes)"
+    )
 
 
 def _of_worker() -> tuple[str, dict[str, str]]:
@@ -382,11 +413,7 @@ class _Batches:
             elif now - since >= SILENT_S:
                 # It is named again only after a heartbeat.
                 self._heard[address] = heartbeat, float("inf")
-                self._warn(
-                    f"worker {address} has not answered for {now - since:.0f} s; its runs wait until it answers, or until "
-                    "the scheduler gives it up and repeats them elsewhere (distributed.scheduler.worker-ttl, by default "
-                    "after 5 minutes)"
-                )
+                self._warn(_silence(address, now - since))
 
     def _size(self) -> int:
         """Return how many runs the next batch has."""
