@@ -29,6 +29,7 @@ from dumbbell import permission
 from dumbbell._engine import Ack, Congestion, Connection, RecoveryExit, Restart, Segment, Setup, Undo
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.scenario.parts import External, plain
+from dumbbell.tracebacks import frames_of
 
 __all__ = [
     "Ack",
@@ -303,6 +304,14 @@ def _imported(name: str, field: str) -> type[Control]:
             continue
         except (ValueError, TypeError):
             continue
+        except (MemoryError, OSError):
+            raise
+        except Exception as error:
+            if frames_of(error):
+                raise
+            # It has not run: its file is no module, such as one with NUL bytes.
+            problem = f"cannot be imported ({error})"
+            raise refusal(field, name, "a class in a module of Python", problem=problem) from error
         deepest = deepest or module
         found: Any = module
         for part in parts[length:]:
@@ -364,6 +373,16 @@ def _made(cls: type[Control], parameters: Mapping[str, Any], field: str) -> Cont
             raise refusal(
                 f"{field}.parameters.{name}", value, accepted, names=names, near=name, problem=problem
             )
+    for item in dataclasses.fields(cast(Any, cls)):
+        has_default = (
+            item.default is not dataclasses.MISSING or item.default_factory is not dataclasses.MISSING
+        )
+        if item.init and not has_default and item.name not in parameters:
+            accepted = f"a value: {name_of(cls)} has no default for it"
+            raise refusal(f"{field}.parameters.{item.name}", "nothing", accepted, quoted=False)
+    if inspect.isabstract(cls):
+        problem = f"has no {' and no '.join(sorted(cls.__abstractmethods__))}"
+        raise refusal(f"{field}.name", name_of(cls), "a class with on_ack and on_congestion", problem=problem)
     made = cls(**parameters)
     _check_kinds(made, field)
     return made

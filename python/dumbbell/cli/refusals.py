@@ -148,6 +148,8 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
             _unwritten(sys.stdout)
             raise typer.Exit(0) from None
         except MemoryError as error:
+            if frames_of(error):
+                _report(error)
             refuse(
                 f"not enough memory for this input ({error})"
                 if str(error)

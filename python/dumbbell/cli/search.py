@@ -27,6 +27,7 @@ from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.search import Found
 from dumbbell.search.dimensions import bounds_from_file, written_bounds
 from dumbbell.search.writing import record
+from dumbbell.tracebacks import frames_of
 
 __all__ = ["search"]
 
@@ -63,6 +64,9 @@ def search(
                 progress=progress,
             )
         except ModuleNotFoundError as error:
+            if frames_of(error):
+                # A module of the user's lacks it.
+                raise
             refuse(str(error))
     if json_output:
         say_json(record(found))
