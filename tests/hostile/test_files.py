@@ -110,6 +110,7 @@ MODULES = {
     "deep": "a = " + "(" * 5000 + ")" * 5000 + "\n",
     "no class": "Own = 3\n",
     "another class": "class Own:\n    pass\n",
+    "a class without methods": "import dumbbell\nclass Own(dumbbell.Control):\n    pass\n",
     "an __init__": "import dumbbell\nclass Own(dumbbell.Control):\n    def __init__(self):\n        pass\n",
     "a parameter without a default": inputs.MODULE.replace("Control):\n", "Control):\n    share: float\n"),
 }
@@ -127,11 +128,12 @@ METHODS = {
     "no argument": "ack.nothing",
     "a huge number": "self.cwnd = 10**5000",
 }
+ALLOWED = ["--allow", "python:own.Own"]
 USERS = {
-    "run": ["run", "with-module.toml"],
+    "run": ["run", "with-module.toml", *ALLOWED],
     "evaluate": ["evaluate", "python:own.Own", "--quick", "--only", "fairness"],
     "search": ["search", "python:own.Own", "--objective", "delay", "--budget", "1"],
-    "campaign": ["campaign", "own-campaign.toml", "--threads", "2"],
+    "campaign": ["campaign", "own-campaign.toml", "--threads", "2", *ALLOWED],
 }
 
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from test_files import module_of, write_module
+from test_files import ALLOWED, module_of, write_module
 
 COMMANDS = {
     "run": ["run", "scenario.toml"],
@@ -137,8 +137,12 @@ def test_without_memory_a_command_ends_with_a_sentence(call, folder, command, me
     )
     (folder / "many.toml").write_text('base = "scenario.toml"\nruns = 20000\n', "utf-8")
     (folder / "fast.csv").write_text("time_s,rate_mbps\n0,20000\n10,20000\n", "utf-8")
-    said = call(*LARGE[command], memory=mebibytes << 20, timeout_s=60.0, signals=())
+    said = call(*LARGE[command], memory=mebibytes << 20, timeout_s=60.0, leaves_partial=True)
     assert said.code in (0, 2), said
+    if list(folder.rglob("*.partial")):
+        # The engine ends the process as a kill does, even while a store is written; whoever opens it next tidies up.
+        assert (said.code, "campaign" in LARGE[command]) == (2, True), said
+        assert call(*LARGE[command], timeout_s=100.0).code == 0
 
 
 def test_a_small_input_needs_little_memory(call):
@@ -156,7 +160,10 @@ ENDLESS = {
     "run": (["run", "long.toml"], "started"),
     "why": (["why", "long.toml", "--flow", "f"], "started"),
     "campaign": (["campaign", "long-campaign.toml", "--output", "store"], "store"),
-    "controls": (["campaign", "own-campaign.toml", "--output", "store", "--threads", "2"], "started"),
+    "controls": (
+        ["campaign", "own-campaign.toml", "--output", "store", "--threads", "2", *ALLOWED],
+        "started",
+    ),
     "search": (
         ["search", "reno", "--objective", "delay", "--budget", "9999", "--output", "found"],
         "found/journal.log",
@@ -188,6 +195,7 @@ def test_workers_end_with_a_campaign_that_is_killed(folder):
     module = (folder / "with-module.toml").read_text("utf-8").replace('"2 s"', '"100000 s"')
     (folder / "with-module.toml").write_text(module, "utf-8")
     command = [sys.executable, "-m", "dumbbell.cli", "campaign", "own-campaign.toml", "--threads", "2"]
+    command += ALLOWED
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL) as campaign:
         deadline = time.monotonic() + 60
         while len(list(folder.glob("started-*"))) < 2 and time.monotonic() < deadline:
