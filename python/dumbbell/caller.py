@@ -7,22 +7,45 @@ import sys
 
 from dumbbell.errors import refusal
 
-__all__ = ["become_caller", "user_of_children"]
+__all__ = ["become_caller", "load_late_modules", "user_of_children"]
 
 ROOT = 0
 
 
-def become_caller() -> None:
+def load_late_modules() -> None:
+    """Load what the testbed and libraries load on first use: the caller may not be able to read an installation of root's."""
+    import codecs
+
+    import networkx
+    import pyarrow.csv
+    import pyarrow.dataset
+    import pyarrow.parquet
+    from rich.cells import cell_len
+
+    codecs.lookup("utf-8-sig")
+    # A table of widths.
+    cell_len("–")
+    del networkx, pyarrow
+
+
+def become_caller(*, draws: bool = False) -> None:
     """Take the rights over files of the person who called sudo, in place of root's, until the process ends.
 
     The kernel then checks them on every part of a path and through every link, and new files belong to that person. Nothing
     changes if the process is not root, or was not called by sudo. The variables of sudo are believed: only root is asked
     to, who may do everything anyway. Processes started for `user_of_children` are root again.
 
+    Modules and fonts are read with these rights as well, except for those of `load_late_modules`.
+
+    Parameters
+    ----------
+    draws
+        Whether the command draws, which reads more of the installation than is loaded here.
+
     Raises
     ------
     ScenarioError
-        The variables are no numbers.
+        The variables are no numbers, or the caller cannot read the installation of a command that draws.
     """
     stated = [os.environ.get(name) for name in ("SUDO_UID", "SUDO_GID")]
     if sys.platform == "win32" or os.geteuid() != ROOT or None in stated:
@@ -30,6 +53,7 @@ def become_caller() -> None:
     import pwd
 
     uid, gid = _number("SUDO_UID"), _number("SUDO_GID")
+    load_late_modules()
     try:
         groups = os.getgrouplist(pwd.getpwuid(uid).pw_name, gid)
     except KeyError:
@@ -38,6 +62,10 @@ def become_caller() -> None:
     os.setgroups(groups)
     os.setegid(gid)
     os.seteuid(uid)
+    for file in (os.__file__, __file__) if draws else ():
+        if not os.access(file, os.R_OK, effective_ids=True):
+            accepted = "an installation that the caller of sudo can read"
+            raise refusal("installation", file, accepted, problem=f"cannot be read by user {uid}")
 
 
 def user_of_children() -> int | None:

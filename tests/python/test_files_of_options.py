@@ -504,6 +504,18 @@ def ours(monkeypatch) -> Iterator[Path]:
     shutil.rmtree(place)
 
 
+@pytest.fixture
+def shared(here, monkeypatch) -> Iterator[Path]:
+    """A copy of the folder of inputs that other users may read; they may not enter that of a test."""
+    place = Path(tempfile.mkdtemp(prefix="dumbbell-inputs-"))
+    place.chmod(0o755)
+    shutil.copytree(here, place, dirs_exist_ok=True)
+    place.chmod(0o755)
+    monkeypatch.setenv(testbed.VARIABLE, str(place / "dumbbell-testbed"))
+    yield place
+    shutil.rmtree(place)
+
+
 @needs_root
 @pytest.mark.parametrize("name", ["file", "new", "theirs/link", "theirs/dangling", "theirs/folder/new"])
 def test_under_sudo_nothing_is_written_where_the_caller_may_not(ours, name):
@@ -560,20 +572,39 @@ def test_a_file_that_may_not_be_written_is_not_replaced(ours):
 
 @needs_root
 @pytest.mark.parametrize("option", ["--pcap", "--output"])
-def test_the_testbed_writes_as_the_caller_and_its_binary_is_root(here, ours, option, monkeypatch):
+def test_the_testbed_writes_as_the_caller_and_its_binary_is_root(shared, ours, option, monkeypatch):
     monkeypatch.setenv("SUDO_UID", str(NOBODY))
-    for path in (here, *here.parents):
-        # The caller reads the scenario.
-        if path.is_relative_to(tempfile.gettempdir()) and path != Path(tempfile.gettempdir()):
-            path.chmod(0o755)
     binary = Path(os.environ[testbed.VARIABLE])
     text = binary.read_text("utf-8").replace("request =", "import os; assert os.geteuid() == 0; request =")
     binary.write_text(text, encoding="utf-8")
-    code, said = invoke(f"testbed run HERE/s.toml {option} PATH", here, ours / "theirs" / "new")
+    code, said = invoke(f"testbed run HERE/s.toml {option} PATH", shared, ours / "theirs" / "new")
     assert code == 0, said
     assert user_of_children() == 0
     assert all(path.stat().st_uid == NOBODY for path in (ours / "theirs").rglob("*"))
-    assert "Permission denied" in refusal(f"testbed run HERE/s.toml {option} PATH", here, ours / "new")
+    assert "Permission denied" in refusal(f"testbed run HERE/s.toml {option} PATH", shared, ours / "new")
+    assert left(ours) == ["file", "theirs"]
+
+
+@needs_root
+def test_a_cross_validation_writes_as_the_caller(shared, ours, monkeypatch):
+    monkeypatch.setenv("SUDO_UID", str(NOBODY))
+    command = "cross-validate small --peers HERE/peers --output PATH"
+    code, said = invoke(command, shared, ours / "theirs" / "new")
+    written = [*(ours / "theirs").rglob("*")]
+    assert all(path.stat().st_uid == NOBODY for path in written)
+    if os.access(os.__file__, os.R_OK, effective_ids=True) and os.access(
+        files.__file__, os.R_OK, effective_ids=True
+    ):
+        assert code == 0, said
+        assert [path for path in written if path.suffix == ".html"]
+        assert "Permission denied" in refusal(command, shared, ours / "new")
+    else:
+        # An installation in the home of root.
+        assert (code, written) == (2, [])
+        assert (
+            f"cannot be read by user {NOBODY}; expected an installation that the caller of sudo can read"
+            in said
+        )
     assert left(ours) == ["file", "theirs"]
 
 

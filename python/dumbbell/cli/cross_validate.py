@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from dumbbell import crossvalidation
+from dumbbell.caller import become_caller
 from dumbbell.campaign import duration
 from dumbbell.cli.refusals import UNFINISHED, note, say_json
 from dumbbell.cli.tables import Column, console, print_table
@@ -39,6 +40,8 @@ def cross_validate(
     folder: Path | None,
 ) -> None:
     """Run grids on both sides, print the criteria and exit with the code of the result."""
+    # Only the testbed behind the peer needs root.
+    become_caller(draws=True)
     try:
         done = crossvalidation.cross_validate(
             peer,

@@ -99,7 +99,7 @@ def _on_testbed(paper: str, **settings: Any) -> None:
 
     if paper == ALL:
         raise refusal("paper", paper, "one paper with --testbed", problem="is not one paper")
-    become_caller()
+    become_caller(draws=True)
     try:
         papers.reproduce_on_testbed(paper, told=note, **settings)
     except MachineError as error:
