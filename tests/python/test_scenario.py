@@ -580,6 +580,25 @@ def test_json_text_of_a_scenario_is_json():
     assert json.loads(built().to_json()) == built().to_dict()
 
 
+def test_a_table_in_python_names_a_trace_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative name counts from the working directory; whatever is wrong with the file is named."""
+    monkeypatch.chdir(tmp_path)
+    trace = tmp_path / "cellular.up"
+    trace.write_text("0\n5\n12\n", encoding="utf-8")
+    for name in ("cellular.up", str(trace)):
+        data = built().to_dict()
+        data["links"][0]["opportunities"] = {"file": name, "size": "1500 bytes"}
+        opportunities = Scenario.from_dict(data).to_dict()["links"][0]["opportunities"]
+        assert opportunities == {"times": [0, 5, 12], "size": "1500 bytes"}
+        assert Scenario.of(data) == Scenario.from_dict(data)
+    trace.write_text("0\nx\n", encoding="utf-8")
+    with pytest.raises(ScenarioError, match=r"cellular\.up, line 2"):
+        Scenario.from_dict(data)
+    trace.unlink()
+    with pytest.raises(FileNotFoundError):
+        Scenario.from_dict(data)
+
+
 @pytest.mark.parametrize("suffix", [".toml", ".json"])
 def test_a_link_names_a_trace_file(tmp_path: Path, suffix: str) -> None:
     """Its times are read from the folder of the scenario; whatever is wrong with it is named."""

@@ -13,6 +13,7 @@ from dumbbell.documents import toml_of
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.files import read_input
 from dumbbell.scenario import Scenario
+from dumbbell.scenario.opportunities import with_traces
 
 __all__ = ["Stated", "read"]
 
@@ -93,7 +94,7 @@ def _stated(data: Mapping[str, Any], file: Path) -> Stated:
 
 def _base(stated: Any, file: Path) -> Scenario:
     if isinstance(stated, dict):
-        return Scenario.from_dict(stated)
+        return Scenario.from_dict(with_traces(stated, file.parent) or stated)
     if isinstance(stated, str):
         base = file.parent / stated
         with _errors_name(base):

@@ -342,15 +342,20 @@ class Scenario(Part):
     def from_dict(cls, data: Data) -> Self:
         """Return the scenario that plain data describes, as `to_dict` writes it.
 
+        A relative trace, as ``opportunities = {"file": "..."}`` of a link, counts from the working directory.
+
         Raises
         ------
         ScenarioError
             The data is not a valid scenario.
+        OSError
+            A trace that it names cannot be read.
         """
         if not isinstance(data, Mapping):
             raise refusal("scenario", type(data).__name__, "a table of fields", quoted=False)
         # The engine speaks first: its errors name the whole path of a field and a near miss.
-        stated = with_controls(plain(data, ""))
+        found = plain(data, "")
+        stated = with_controls(with_traces(found, Path()) or found)
         _normalize(stated)
         return super().from_dict(stated)
 
