@@ -267,6 +267,34 @@ def test_a_class_states_what_a_control_needs():
                 pass
 
 
+CONTROL = "import dumbbell\n\n\nclass Mine(dumbbell.Control):\n"
+METHODS = (
+    "    def on_ack(self, ack):\n        pass\n\n    def on_congestion(self, congestion):\n        pass\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "problem"),
+    [
+        (
+            "unstated",
+            f"{CONTROL}    share: float\n\n{METHODS}",
+            r"parameters\.share: nothing is not accepted",
+        ),
+        ("passive", f"{CONTROL}    share: float = 1.0\n", "has no on_ack and no on_congestion"),
+        ("binary", f"{CONTROL}{METHODS}\0", r"cannot be imported \(source code .* null bytes\)"),
+    ],
+)
+def test_a_class_that_cannot_be_made_is_refused_in_a_sentence(tmp_path, monkeypatch, module, text, problem):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / f"{module}.py").write_text(text, "utf-8")
+    name = f"python:{module}.Mine"
+    dumbbell.allow(name)
+    with pytest.raises(ScenarioError, match=problem) as refused:
+        scenario(name)
+    assert name in str(refused.value)
+
+
 def test_own_quantities_are_probed():
     run = dumbbell.run(scenario(Aimd(), quantities=("cwnd", "own.losses", "own.w_max")))
     losses = run.traces["own.losses"]["value"]
