@@ -474,6 +474,50 @@ def test_a_link_in_place_of_the_unfinished_file_is_not_followed(tmp_path):
     assert (other.read_text("utf-8"), left(tmp_path)) == ("before", ["new", "other"])
 
 
+@pytest.mark.parametrize("is_left", [False, True])
+def test_an_unfinished_file_can_be_read_also_where_a_killed_process_left_one(tmp_path, is_left):
+    partial = tmp_path / f".file.{os.getpid()}.partial"
+    if is_left:
+        partial.write_text("left", encoding="utf-8")
+    with files.replacing(tmp_path / "file") as file:
+        file.write(b"content")
+        file.seek(0)
+        assert file.read() == b"content"
+        assert partial.exists()
+    assert ((tmp_path / "file").read_text("utf-8"), left(tmp_path)) == ("content", ["file"])
+
+
+def test_a_link_that_takes_the_place_of_a_removed_unfinished_file_is_not_followed(tmp_path, monkeypatch):
+    (tmp_path / "other").write_text("ours", encoding="utf-8")
+    partial = tmp_path / f".file.{os.getpid()}.partial"
+    partial.write_text("left", encoding="utf-8")
+    remove = Path.unlink
+
+    def replaced(path, **options):
+        remove(path, **options)
+        monkeypatch.undo()
+        path.symlink_to("other")
+
+    monkeypatch.setattr(Path, "unlink", replaced)
+    with pytest.raises(ResultsError, match="could not be written: File exists"):
+        files.write_text(tmp_path / "file", "theirs")
+    assert (tmp_path / "other").read_text("utf-8") == "ours"
+    assert not (tmp_path / "file").exists()
+
+
+def test_the_name_of_each_folder_that_is_made_is_on_the_disk(tmp_path, monkeypatch):
+    flushed = []
+
+    def flush(descriptor):
+        flushed.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+    monkeypatch.setattr(os, "fsync", flush)
+    files.make_folder(tmp_path / "one" / "two")
+    assert flushed == [tmp_path, tmp_path / "one"]
+    files.make_folder(tmp_path / "one" / "two")
+    assert len(flushed) == 2
+
+
 @needs_root
 def test_a_replaced_file_keeps_its_owner_and_group(tmp_path):
     path = tmp_path / "file"
