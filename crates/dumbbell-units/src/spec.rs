@@ -242,7 +242,10 @@ pub fn table_schema(infos: &[ParamInfo], extra: Map<String, Value>, required: &[
         let mut schema = info.schema.clone();
         if let Value::Object(members) = &mut schema {
             members.insert("description".into(), json!(info.description));
-            members.insert("default".into(), info.default.clone());
+            // What must be stated has no default.
+            if !required.contains(&info.name) {
+                members.insert("default".into(), info.default.clone());
+            }
             members.insert("x-unit".into(), json!(info.unit));
             members.insert("x-source".into(), json!(info.source));
         }
@@ -852,6 +855,13 @@ mod tests {
         assert!(parse::<Example>(json!({ "rate": "5 s" })).is_err());
         assert!(parse::<Example>(json!({ "delay": -1 })).is_err());
         assert!(parse::<Example>(json!([1])).is_err());
+    }
+
+    #[test]
+    fn the_schema_states_no_default_of_what_is_required() {
+        let schema = table_schema(&Example::infos(), Map::new(), &["delay"]);
+        assert!(schema["properties"]["delay"].get("default").is_none());
+        assert_eq!(schema["properties"]["rate"]["default"], json!("1 kbit/s"));
     }
 
     #[test]
