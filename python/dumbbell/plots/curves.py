@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from dumbbell.statistics import Interval
 
 __all__ = ["intervals", "lines", "scatter_against", "sweep", "trace_figure"]
+
+# A mapping accepts only one type of keys: text, or pairs, or both.
+Name = TypeVar("Name", bound=str | tuple[str, str])
+Printed = TypeVar("Printed", bound=str | tuple[str, str])
 
 
 def lines(
@@ -186,13 +190,13 @@ _LINE_STYLES = ("-", "--", ":", "-.")
 
 
 def sweep(
-    series: Mapping[str | tuple[str, str], tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]],
+    series: Mapping[Name, tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]],
     *,
     x_label: str,
     y_label: str,
     x_unit: str | None = None,
     y_unit: str | None = None,
-    paper: Mapping[str | tuple[str, str], tuple[ArrayLike, ArrayLike]] | None = None,
+    paper: Mapping[Printed, tuple[ArrayLike, ArrayLike]] | None = None,
     drawn: Literal["bars", "bands"] = "bars",
     log_x: bool = False,
     log_y: bool = False,
@@ -261,9 +265,9 @@ def sweep(
                 elinewidth=0.9,
                 capsize=2.0,
             )
-    for name, points in (paper or {}).items():
-        label, algorithm = _label_and_algorithm(name)
-        x, y = _same_length(f"paper[{name!r}]", points, ("x", "y"))
+    for printed, points in (paper or {}).items():
+        label, algorithm = _label_and_algorithm(printed)
+        x, y = _same_length(f"paper[{printed!r}]", points, ("x", "y"))
         ax.plot(
             x,
             y,
