@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from dumbbell.campaign.progress import LINE_S, duration
+from dumbbell.threads import start
 
 __all__ = ["Pace", "running"]
 
@@ -96,8 +97,7 @@ def running(stream: TextIO, *, is_at_most: bool = False) -> Iterator[Callable[[f
                     text = _progress(clock, pace, time.monotonic() - begin, is_at_most)
                     bar.update(task, total=clock.end or None, completed=clock.reached, description=text)
 
-    shown = threading.Thread(target=show, daemon=True)
-    shown.start()
+    shown = start(show)
     try:
         yield clock
     finally:
