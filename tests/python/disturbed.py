@@ -7,6 +7,8 @@ reads one sentence, and the same operation, undisturbed, ends as if nothing had 
 from __future__ import annotations
 
 import json
+import random
+import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +33,9 @@ from failing_calls import ERRORS, MEMORY, Failure, Outcome, traced
 from small_paper import SMALL
 
 COLUMNS = ("value", "parts")
+
+# Numbers and checksums in the names of files.
+DIGITS = re.compile(r"[0-9a-f]{8,}|\d+")
 
 SCENARIO = """
 name = "small"
@@ -86,10 +91,13 @@ class Operation(Protocol):
         """Run it with a failing call, then without, and return what does not hold."""
 
 
-def failures(
-    outcome: Outcome, place: Path, *, names: Mapping[str, Sequence[str]] = ERRORS, for_good: bool
-) -> Iterator[Failure]:
-    """Yield each call of an operation on files of its folder with each of its errors, one call after the other.
+def calls(
+    outcome: Outcome, place: Path, names: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, int, str]]:
+    """Yield the calls of an operation on files of its folder: the name, its number in the thread, and the kind of file.
+
+    The kind is the file's name without the digits, so that calls on the parts of a store are alike, as are those of the same
+    name that one place in the code makes. Calls that ask for memory are of no file.
 
     Parameters
     ----------
@@ -98,20 +106,72 @@ def failures(
     place
         Calls that name nothing in this folder are left out: they are Python's own.
     names
-        The calls, and the errors of each.
-    for_good
-        Whether all later calls fail, too.
+        Names of calls.
     """
     numbers: Counter[tuple[str, str]] = Counter()
     for name, line in outcome.calls:
         thread = line.split(maxsplit=1)[0]
         numbers[thread, name] += 1
-        if name not in names or (str(place) not in line and name not in MEMORY):
-            continue
+        found = re.search(re.escape(str(place)) + r'([^">]*)', line)
+        if name in names and (found or name in MEMORY):
+            yield name, numbers[thread, name], DIGITS.sub("#", found[1]) if found else "memory"
+
+
+def failures(
+    outcome: Outcome, place: Path, *, names: Mapping[str, Sequence[str]] = ERRORS, for_good: bool
+) -> Iterator[Failure]:
+    """Yield each call of an operation on files of its folder with each of its errors, one call after the other.
+
+    Parameters
+    ----------
+    outcome, place
+        See `calls`.
+    names
+        The calls, and the errors of each.
+    for_good
+        Whether all later calls fail, too.
+    """
+    for name, number, _ in calls(outcome, place, names):
         for error in names[name]:
             # A call that is interrupted for ever is repeated for ever.
             if not (for_good and error == "EINTR"):
-                yield Failure(name, numbers[thread, name], error, for_good)
+                yield Failure(name, number, error, for_good)
+
+
+def in_rotation(
+    outcome: Outcome, place: Path, *, names: Mapping[str, Sequence[str]] = ERRORS, seed: int
+) -> list[Failure]:
+    """Return a part of all failures in which every call fails, and every kind of call in each of its ways.
+
+    Calls of one name on one kind of file are handled alike. They take the ways in which one can fail in turn, from the first
+    call to the last, and the turn goes on until both are through: each call fails at least once, and each error occurs at
+    least once for each kind, once and for good.
+
+    Parameters
+    ----------
+    outcome, place
+        See `calls`.
+    names
+        The calls, and the errors of each.
+    seed
+        Seed of the order in which the ways are taken.
+    """
+    alike: dict[tuple[str, str], list[int]] = {}
+    for name, number, kind in calls(outcome, place, names):
+        alike.setdefault((name, kind), []).append(number)
+    chosen: dict[Failure, None] = {}
+    for (name, kind), numbers in alike.items():
+        ways = [
+            (error, for_good)
+            for error in names[name]
+            for for_good in (False, True)
+            if not (for_good and error == "EINTR")
+        ]
+        random.Random(f"{seed} {name} {kind}").shuffle(ways)
+        for turn in range(max(len(numbers), len(ways))):
+            failure = Failure(name, numbers[turn % len(numbers)], *ways[turn % len(ways)])
+            chosen[failure] = None
+    return list(chosen)
 
 
 # --- a store ---
@@ -135,6 +195,15 @@ def files(place: Path) -> dict[str, bytes]:
     return {
         str(file.relative_to(place)): file.read_bytes() for file in sorted(place.rglob("*")) if file.is_file()
     }
+
+
+def restore(place: Path, content: Mapping[str, bytes]) -> None:
+    """Make a folder of the given files, and nothing else."""
+    shutil.rmtree(place, ignore_errors=True)
+    for name, data in content.items():
+        file = place / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
 
 
 def complete_files(place: Path) -> dict[str, bytes]:
@@ -172,6 +241,7 @@ class Filled:
     place: Path
     added: int = 3
     values: int = 1
+    beginning: dict[str, bytes] = field(default_factory=dict)
     reference: dict[str, bytes] = field(default_factory=dict)
     said: Filling = field(default_factory=Filling)
     met: int = 0
@@ -180,6 +250,12 @@ class Filled:
         return Store(self.place / "store", COLUMNS, identity="engine", **settings)
 
     def _begin(self) -> None:
+        if not self.beginning:
+            self._make()
+            self.beginning = files(self.place)
+        restore(self.place, self.beginning)
+
+    def _make(self) -> None:
         shutil.rmtree(self.place, ignore_errors=True)
         self.place.mkdir()
         with self._store() as begun, merged_by_twos():
@@ -284,11 +360,7 @@ class Command:
 
     def begin(self) -> None:
         """Make the folder and the files that are there before."""
-        shutil.rmtree(self.place, ignore_errors=True)
-        for name, text in self.inputs.items():
-            file = self.place / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+        restore(self.place, {name: text.encode() for name, text in self.inputs.items()})
 
     @property
     def command(self) -> list[str]:
@@ -412,10 +484,19 @@ def campaigned(place: Path, *, threads: int | None = None, scheduler: str | None
 
 @dataclass
 class Reproduction(Command):
-    """A quick reproduction of a paper whose store has all runs but two, so that it takes seconds."""
+    """A quick reproduction of a paper.
+
+    Parameters
+    ----------
+    paper
+        Its name.
+    first
+        Begin without any runs. Otherwise, the store has all of them but two, so that it takes seconds.
+    """
 
     paper: str = "small-paper"
-    frame: pd.DataFrame | None = None
+    first: bool = False
+    beginning: dict[str, bytes] = field(default_factory=dict)
 
     def _store(self) -> Store:
         folder = self.place / "papers" if self.inputs else None
@@ -423,23 +504,28 @@ class Reproduction(Command):
 
     def begin(self) -> None:
         """Make the folder and its store. The runs are those of the first reproduction, which begins without any."""
-        if self.frame is None and self.place.exists():
+        if not self.first and not self.beginning and self.place.exists():
             with self._store() as whole:
-                self.frame = whole.frame()
-        super().begin()
-        if self.frame is not None:
+                frame = whole.frame()
+            super().begin()
             with self._store() as begun:
-                begun.add(self.frame.iloc[:-2])
+                begun.add(frame.iloc[:-2])
+            self.beginning = files(self.place)
+        elif self.beginning:
+            restore(self.place, self.beginning)
+        else:
+            super().begin()
+            self.place.mkdir(exist_ok=True)
 
 
-def reproduced(place: Path, paper: str = "small-paper") -> Command:
-    """A quick reproduction of a paper, or of a small one of the tests."""
+def reproduced(place: Path, paper: str = "small-paper", *, first: bool = False) -> Command:
+    """A quick reproduction of a paper, or of a small one of the tests; the first one of it, or one that completes its runs."""
     arguments = f"reproduce {paper} --quick --output PLACE/out --threads 1 --json".split()
     inputs = {}
     if paper == "small-paper":
         arguments += ["--papers", "PLACE/papers"]
         inputs = {"papers/small_paper/__init__.py": SMALL}
-    return Reproduction(place, arguments, inputs, verdicts, paper=paper)
+    return Reproduction(place, arguments, inputs, verdicts, paper=paper, first=first)
 
 
 def verdicts(place: Path) -> dict[str, Any]:
