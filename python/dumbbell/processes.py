@@ -20,12 +20,10 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from dumbbell import _engine, control, external
 from dumbbell.errors import ControlError
-from dumbbell.threads import Thread, start
 from dumbbell.tracebacks import Elsewhere, Frame, frames_of
 
 if TYPE_CHECKING:
@@ -242,7 +240,7 @@ def run_many(
     batch = _Batch(texts, jobs, min(workers, len(jobs)), controls)
     kept: list[Tables] = []
     completed, interrupted = 0, False
-    threads: list[Thread] = []
+    threads = [threading.Thread(target=batch.serve, daemon=True) for _ in range(batch.workers)]
     failures: list[Exception] = []
 
     def take(timeout: float) -> bool:
@@ -262,8 +260,8 @@ def run_many(
         return True
 
     try:
-        for _ in range(batch.workers):
-            threads.append(start(batch.serve))
+        for thread in threads:
+            thread.start()
         while completed < len(jobs) and not failures:
             take(HEARTBEAT_S)
             progress(completed, len(jobs))
@@ -359,7 +357,7 @@ def work(parent: int) -> None:
     os.dup2(2, 1)
     sys.path[:], controls = _read(stream)
     asked: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    start(partial(_listen, stream, asked))
+    threading.Thread(target=_listen, args=(stream, asked), daemon=True).start()
     broken = None
     try:
         external.unpack(controls)
