@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from cosmic_ray.work_item import MutationSpec
 from coverage import CoverageData
 
 from sampling import (
+    BROKEN,
     KILLED,
     ROOT,
     SURVIVED,
@@ -96,7 +98,10 @@ NOT_THE_COPY = 70
 """Exit status of a test process that would not test the mutant."""
 
 LEAST_LIMIT_S = 60.0
-"""A mutant may take three times as long as its tests and this."""
+"""A mutant may use three times the processor time of its tests and this."""
+
+PATIENCE = 5
+"""A mutant may wait this many times as long as it may compute: the machine may be busy."""
 
 MEMORY = 8 << 30
 """Bytes of address space that a test process may use."""
@@ -130,6 +135,9 @@ def _mutants(path: Path) -> Iterator[Mutant]:
         for occurrence, (node, start, end) in enumerate(places):
             # Each number has two mutants: one more and one less.
             if name == NUMBER and (occurrence % 2 or not _is_in_formula(node)):
+                continue
+            # The star before parameters that are passed by name only is no operator.
+            if node.type == "operator" and node.parent.type == "parameters":
                 continue
             if not any(begin <= start < finish for begin, finish in unexecuted):
                 yield Mutant(
@@ -276,15 +284,21 @@ class Judge:
         spec: MutationSpec = mutant.handle
         began = time.monotonic()
         with use_mutation(Path(mutant.file), get_operator(spec.operator_name)(), spec.occurrence):
-            passed, output = _run(tests, limit)
+            status, output = _run(tests, limit)
         seconds = round(time.monotonic() - began, 1)
-        if passed is None:
+        failed = re.search(rf"^(?:FAILED|ERROR) ({TESTS}/.+?)(?: - .*)?$", output, re.M)
+        # Some test files use the package when they are imported.
+        refused = re.search(rf"^_+ ERROR collecting ({TESTS}/\S+) _+$", output, re.M)
+        if status is None:
             outcome, by = TIMEOUT, f"{limit:.0f} s"
-        elif passed:
+        elif status == pytest.ExitCode.OK:
             outcome, by = SURVIVED, f"{len(tests)} tests"
+        elif status == pytest.ExitCode.TESTS_FAILED and failed:
+            outcome, by = KILLED, failed[1]
+        elif refused and mutant.file in output:
+            outcome, by = KILLED, refused[1]
         else:
-            failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.M)
-            outcome, by = KILLED, failed[1] if failed else "the tests cannot be collected"
+            outcome, by = BROKEN, f"exit status {status}: {output.strip().rpartition(chr(10))[2]}"
         return Verdict(mutant.key, self._basis(mutant, outcome, by), outcome, by, diff_of(mutant), seconds)
 
     def _basis(self, mutant: Mutant, outcome: str, by: str) -> str:
@@ -353,24 +367,26 @@ def _passed(times: Path, file: str) -> dict[str, float]:
     return found
 
 
-def _run(tests: Sequence[str], limit: float) -> tuple[bool | None, str]:
-    """Return whether tests pass, up to the first failure, and their output; ``None`` if they take too long."""
+def _run(tests: Sequence[str], limit: float) -> tuple[int | None, str]:
+    """Return the exit status of tests, up to the first failure, and their output; ``None`` if they take too long."""
     chosen, log = Path("chosen-tests"), Path("output-of-tests")
     chosen.write_text("\n".join(tests), encoding="utf-8")
-    process = PROCESSES.Process(target=_pytest_main, args=(["-x", f"@{chosen}"], str(log)))
+    process = PROCESSES.Process(target=_pytest_main, args=(["-x", f"@{chosen}"], str(log), limit))
     process.start()
-    process.join(limit)
+    process.join(PATIENCE * limit)
     if process.is_alive():
         os.killpg(process.pid or 0, signal.SIGKILL)
         process.join()
         return None, ""
     if process.exitcode == NOT_THE_COPY:
         raise RuntimeError("the tests would import another package than the copy")
-    return process.exitcode == 0, log.read_text("utf-8", errors="replace")
+    status = None if process.exitcode == -signal.SIGXCPU else process.exitcode
+    return status, log.read_text("utf-8", errors="replace")
 
 
-def _pytest_main(arguments: list[str], log: str) -> None:
+def _pytest_main(arguments: list[str], log: str, limit: float) -> None:
     os.setsid()
+    resource.setrlimit(resource.RLIMIT_CPU, (ceil(limit), ceil(limit) + 5))
     # The process has inherited the path of the one that started it.
     sys.path.insert(0, os.environ["PYTHONPATH"])
     found = find_spec("dumbbell")

@@ -37,8 +37,17 @@ PROFILE = "mutants"
 STAGES = {"own": (), "simulator": ("dumbbell-sim", "dumbbell-chaos")}
 """Packages whose tests judge a mutant, in turn; none are those of its own crate."""
 
-LEAST_LIMIT_S = 300
+LIMIT_S = 120
+"""Processor time that one test program may use."""
+
+LEAST_LIMIT_S = 600
 """A mutant may take five times as long as the tests without it, and this long: the machine may be busy."""
+
+LIMITED = f"""target.'cfg(unix)'.runner=['sh', '-c', 'ulimit -St {LIMIT_S}; exec "$0" "$@"']"""
+"""How cargo runs test programs."""
+
+OVERTIME = "SIGXCPU"
+"""What cargo prints of a test program that was ended at its limit."""
 
 JUDGED = (0, 2, 3)
 """Exit status of cargo-mutants: all were caught, some were missed, some took too long."""
@@ -153,6 +162,9 @@ class Judge:
             *(f"--test-package={package}" for package in packages),
             *(f"--package={package}" for package in sorted({one.handle["package"] for one in mutants})),
             *(f"--re=^{re.escape(one.handle['name'])}$" for one in mutants),
+            # Fields left out of structures pass every filter by name.
+            f"--in-diff={self._diff_of_lines(folder, mutants)}",
+            f"--cargo-arg=--config={LIMITED}",
         ]
         # The copies of the sources that cargo-mutants makes share what was built of the dependencies.
         target = ROOT / "target" / "mutants"
@@ -163,6 +175,18 @@ class Judge:
             raise RuntimeError(
                 f"cargo-mutants ended with status {status.returncode}; its logs are in {folder}"
             )
+
+    def _diff_of_lines(self, folder: Path, mutants: Sequence[Mutant]) -> Path:
+        """Write a diff that adds the lines of mutants to files without them."""
+        hunks = []
+        for file in sorted({one.file for one in mutants}):
+            hunks += [f"--- a/{file}", f"+++ b/{file}"]
+            lines = (ROOT / file).read_text("utf-8").splitlines()
+            for added, line in enumerate(sorted({one.line for one in mutants if one.file == file})):
+                hunks += [f"@@ -{line - 1 - added},0 +{line},1 @@", f"+{lines[line - 1]}"]
+        place = folder / "lines.diff"
+        place.write_text("\n".join(hunks) + "\n", encoding="utf-8")
+        return place
 
     def _collect(self, stage: str, mutants: Sequence[Mutant], ledger: Ledger) -> None:
         """Add to the ledger what cargo-mutants found, also before an interruption."""
@@ -177,6 +201,9 @@ class Judge:
             if mutant and outcome["summary"] in OUTCOMES and self._is_open(mutant, stage, ledger):
                 seconds = round(sum(phase["duration"] for phase in outcome["phase_results"]), 1)
                 verdict = OUTCOMES[outcome["summary"]]
+                log = found.parent / outcome["log_path"]
+                if verdict == KILLED and OVERTIME in log.read_text("utf-8", errors="replace"):
+                    verdict = TIMEOUT
                 ledger.add(
                     Verdict(mutant.key, self._basis(verdict), verdict, stage, diff_of(mutant), seconds)
                 )

@@ -17,15 +17,19 @@ ROOT = Path(__file__).resolve().parents[2]
 
 EQUIVALENT = Path(__file__).parent / "equivalent.toml"
 
-KILLED, TIMEOUT, SURVIVED, UNCOVERED, EQUIVALENT_TO, UNVIABLE = OUTCOMES = (
+KILLED, TIMEOUT, BROKEN, SURVIVED, UNCOVERED, EQUIVALENT_TO, UNVIABLE = OUTCOMES = (
     "killed",
     "timeout",
+    "broken",
     "survived",
     "uncovered",
     "equivalent",
     "unviable",
 )
-"""A mutant without a test that executes its line is uncovered; one that is no program is unviable."""
+"""A mutant without a test that executes its line is uncovered; one that is no program is unviable.
+
+The tests of a broken one ended otherwise than with a failed test, as by a crash; it does not count as killed.
+"""
 
 
 @dataclass(frozen=True)
@@ -297,7 +301,7 @@ def areas_of(diff: str, suffix: str) -> list[str]:
 
 def _row(counts: Counter[str]) -> dict[str, Any]:
     caught = counts[KILLED] + counts[TIMEOUT]
-    relevant = caught + counts[SURVIVED] + counts[UNCOVERED]
+    relevant = caught + counts[BROKEN] + counts[SURVIVED] + counts[UNCOVERED]
     share = round(100 * caught / relevant, 1) if relevant else None
     return {"sampled": counts.total(), **{name: counts[name] for name in OUTCOMES}, "killed_percent": share}
 
@@ -310,7 +314,7 @@ def text_of(found: dict[str, Any]) -> str:
         lines.append(" ".join([area.ljust(16), *(str(row[name]).rjust(10) for name in columns)]))
     if found["waiting"]:
         lines += ["", f"not judged yet: {found['waiting']}; the same command continues"]
-    for outcome in (SURVIVED, UNCOVERED, TIMEOUT, EQUIVALENT_TO):
+    for outcome in (SURVIVED, UNCOVERED, BROKEN, TIMEOUT, EQUIVALENT_TO):
         for mutant in found["mutants"]:
             if mutant["outcome"] == outcome:
                 place = f"{mutant['file']}:{mutant['line']} {mutant['function']}"

@@ -116,17 +116,17 @@ def test_a_later_verdict_replaces_an_earlier_one_and_a_line_cut_short_is_none(tm
     assert Ledger(ledger.path).earlier(MUTANT) == replace(verdict, outcome="timeout")
 
 
-def test_a_share_counts_timeouts_as_killed_and_leaves_out_what_is_equivalent_or_no_program():
-    outcomes = ["killed", "timeout", "survived", "uncovered", "equivalent", "unviable"]
-    files = ["python/dumbbell/x.py"] * 6 + ["crates/dumbbell-cc/src/y.rs"]
+def test_a_share_counts_timeouts_as_killed_but_no_crash_and_leaves_out_what_is_equivalent_or_no_program():
+    outcomes = ["killed", "timeout", "broken", "survived", "uncovered", "equivalent", "unviable"]
+    files = ["python/dumbbell/x.py"] * 7 + ["crates/dumbbell-cc/src/y.rs"]
     judged = [
         (replace(MUTANT, file=file), Verdict("", "", outcome, "why", DIFF))
         for file, outcome in zip(files, [*outcomes, "killed"], strict=True)
     ]
     found = sampling.report("title", judged, waiting=2)
-    assert found["counts"]["x"] == {"sampled": 6, **dict.fromkeys(outcomes, 1), "killed_percent": 50.0}
+    assert found["counts"]["x"] == {"sampled": 7, **dict.fromkeys(outcomes, 1), "killed_percent": 40.0}
     assert found["counts"]["cc"]["killed_percent"] == 100.0
-    assert found["counts"]["total"]["killed_percent"] == 60.0
+    assert found["counts"]["total"]["killed_percent"] == 50.0
     text = sampling.text_of(found)
     assert "survived: python/dumbbell/x.py:7 f: why\n    - if a < b:\n    + if a <= b:" in text
     assert "not judged yet: 2" in text
