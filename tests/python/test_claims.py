@@ -16,6 +16,7 @@ from dumbbell.claims import (
     Register,
     judge,
     measured_score,
+    number,
     scoreboard,
 )
 
@@ -205,6 +206,65 @@ def test_a_minimum_share_is_reached_up_to_rounding():
     assert judged(Outcome.of(0.75 - 1e-9), share=0.75).verdict == "reproduced"
     assert judged(Outcome.of(0.75 - 2e-9), share=0.75).verdict == "not-reproduced"
     assert judged(Outcome.of(0.75)).verdict == "not-reproduced"
+
+
+TEN_SECONDS = {"paper_value": 10.0, "tolerance_kind": "abs", "tolerance": 1.0, "units": "s"}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "claim", "why"),
+    [
+        (Outcome(measured=10.5, low=9.5, high=11.0), TEN_SECONDS, ""),
+        (
+            Outcome(measured=10.5, low=9.5, high=11.5),
+            TEN_SECONDS,
+            "Undecided: the 90 % interval is not all within 1 s of 10.0 s.",
+        ),
+        (
+            Outcome(measured=12.0, low=9.0, high=15.0),
+            TEN_SECONDS,
+            "Measured 12.0 s against 10.0 s (+20 %); accepted within 1 s; the paper's number is inside our 90 % "
+            "interval: sampling noise can explain the miss.",
+        ),
+        (
+            Outcome(measured=12.0, low=11.5, high=12.5, note="all runs"),
+            TEN_SECONDS,
+            "Measured 12.0 s against 10.0 s (+20 %); accepted within 1 s; the paper's number is outside our 90 % "
+            "interval: sampling noise does not explain the miss; all runs.",
+        ),
+        (
+            Outcome.of(-15.0),
+            {"paper_value": -10.0, "tolerance_kind": "rel", "tolerance": 0.25},
+            "Measured −15.0 against −10.0 (−50 %); accepted within 25 %.",
+        ),
+        (
+            Outcome.of(0.25),
+            {"paper_value": 0.0, "tolerance_kind": "abs", "units": "-"},
+            "Measured 0.250 against 0; accepted exact.",
+        ),
+        (Outcome.of(2.0, holds=False), {"units": "s"}, "The inequality does not hold (2.00 s)."),
+    ],
+)
+def test_the_reason_says_by_how_much_a_claim_misses_and_whether_noise_can_explain_it(outcome, claim, why):
+    assert judged(outcome, **claim).why == why
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, ""),
+        (math.nan, ""),
+        (-math.inf, "−∞"),
+        (0.0, "0"),
+        (-1.5, "−1.50"),
+        (10.0, "10.0"),
+        (0.01234, "0.0123"),
+        (12345.6, "12346"),
+        (-0.00001, "0"),
+    ],
+)
+def test_a_number_has_three_digits_its_whole_part_at_most_four_decimals_and_a_true_minus_sign(value, text):
+    assert number(value) == text
 
 
 @pytest.mark.parametrize(

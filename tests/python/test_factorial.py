@@ -1,3 +1,4 @@
+import dataclasses
 import doctest
 import itertools
 import math
@@ -670,3 +671,8 @@ def test_the_examples_of_the_documentation_hold():
     results = doctest.testfile(str(page), module_relative=False)
     assert results.attempted > 20
     assert results.failed == 0
+
+
+def test_no_design_experiment_or_analysis_can_be_changed():
+    made = [Factor, Design, factorial.Experiment, factorial.Analysis]
+    assert all(dataclasses.is_dataclass(one) and one.__dataclass_params__.frozen for one in made)
