@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from typer.testing import CliRunner
 
 import dumbbell
 from dumbbell import Campaign, Flow, Probe, ScenarioError, Uniform, campaign, parameters, topologies
-from dumbbell.campaign import reductions
+from dumbbell.campaign import real_time, reductions
 from dumbbell.cli import app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -408,6 +409,30 @@ def test_what_cannot_be_added_changes_nothing(base, tmp_path):
     with pytest.raises(ScenarioError, match="did you mean"):
         wanted.add({"links.r1-r2.queue.limt": ["5 packets"]})
     assert (len(wanted), len(wanted.points)) == (1, 1)
+
+
+def test_a_disturbed_run_in_real_time_is_told_and_not_stored(monkeypatch):
+    results = [SimpleNamespace(disturbed=False, mean=3.0), SimpleNamespace(disturbed=True, mean=4.0)]
+
+    def run_many(jobs, *, finished, **options):
+        assert len(jobs) == len(results)
+        assert options["at_once"] == 2
+        for number, result in enumerate(results):
+            finished(number, result)
+
+    monkeypatch.setattr(real_time, "run_many", run_many)
+    monkeypatch.setattr(real_time, "job_of", lambda one: one)
+
+    def made(**options):
+        kept = []
+        make = real_time.in_real_time(lambda result: {"mean": result.mean}, at_once=2, **options)
+        make(["first", "second"], lambda numbers, frame: kept.append((numbers, frame.to_dict("list"))))
+        return kept
+
+    told = []
+    assert made(finished=lambda *one: told.append(one)) == [([0], {"mean": [3.0]}), ([1], {})]
+    assert told == list(enumerate(results))
+    assert made() == [([0], {"mean": [3.0]}), ([1], {})]
 
 
 def test_threads_are_of_this_machine(base, tmp_path):

@@ -387,6 +387,45 @@ def test_a_paper_is_reproduced_on_a_cluster(client, tmp_path, request):
     assert content(tmp_path / "here" / "cache") == content(tmp_path / "there" / "cache")
 
 
+def test_a_batch_takes_a_second_and_at_most_half_of_what_is_left_for_its_thread():
+    batches = cluster._Batches(goodput, None, range(100), None, None)
+    assert batches._size() == 1
+    batches._threads, batches._made, batches._took_s = 2, 40, 4.0
+    # Ten runs take a second.
+    assert batches._size() == 10
+    # Of 30 runs that are left, two threads get 15 each, in two batches.
+    batches._next = 70
+    assert batches._size() == 8
+    batches._next = 99
+    assert batches._size() == 1
+
+
+def test_a_silent_worker_is_named_once_until_its_next_heartbeat():
+    named = []
+    heartbeats = {"a": 1.0, "b": 1.0}
+
+    class Scheduler:
+        def scheduler_info(self, n_workers):  # noqa: ARG002 - the signature of Client
+            return {"workers": {name: {"last_seen": seen} for name, seen in heartbeats.items()}}
+
+    batches = cluster._Batches(goodput, Scheduler(), [], None, named.append)
+
+    def listened(now, *, heartbeat):
+        heartbeats["b"] = heartbeat
+        batches._listen(now)
+        found = [text.partition(";")[0] for text in named]
+        named.clear()
+        return found
+
+    assert listened(1000.0, heartbeat=1.0) == []
+    assert listened(1000.0 + cluster.SILENT_S - 1.0, heartbeat=2.0) == []
+    assert listened(1000.0 + cluster.SILENT_S, heartbeat=3.0) == ["worker a has not answered for 30 s"]
+    assert listened(1090.0, heartbeat=4.0) == []
+    heartbeats["a"] = 2.0
+    assert listened(1100.0, heartbeat=5.0) == []
+    assert listened(1130.0, heartbeat=6.0) == ["worker a has not answered for 30 s"]
+
+
 def test_batches_are_halved_down_to_a_single_run():
     batches, singles = [cluster._Batch(range(5))], []
     while batches:

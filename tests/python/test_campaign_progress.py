@@ -1,8 +1,12 @@
 """The remaining time, estimated from costs and the times of completed runs."""
 
+import io
+import time
+
 import pytest
 
-from dumbbell.campaign.progress import Pace, duration
+from dumbbell.campaign import progress
+from dumbbell.campaign.progress import Display, Pace, duration
 
 
 def test_a_running_stage_is_estimated_from_itself_and_the_others_from_all_runs():
@@ -53,3 +57,55 @@ def test_times_are_shown_in_words():
     assert [duration(seconds) for seconds in (0.2, 99, 100, 3540, 3600, 7500)] == [
         "0 s", "99 s", "2 min", "59 min", "1 h 0 min", "2 h 5 min",
     ]  # fmt: skip
+
+
+class Terminal(io.StringIO):
+    """A terminal that remembers what it was told."""
+
+    def isatty(self):
+        return True
+
+
+def shown(stream, *, quiet=False):
+    """Return what is left of a display after two stages, and the names of its bars in between."""
+    with Display(stream, quiet=quiet) as display:
+        display.warn(["a worker is [silent]"])
+        display.expect("first", 2, 2.0)
+        display.whole("all runs", 4, 1)
+        display.stage("first", "first stage", 2)(2, 2.0)
+        display.fold("first stage: 2 runs")
+        names = [task.description for task in display._bars.tasks]
+        display.stage("first", "again", 1)
+        return names, [task.description for task in display._bars.tasks], stream.getvalue()
+
+
+def test_a_line_takes_the_place_of_the_bars_of_its_stages_and_the_whole_stays():
+    after, later, text = shown(Terminal())
+    assert after == ["all runs"]
+    assert later == ["all runs", "again"]
+    assert "first stage: 2 runs" in text
+
+
+def test_a_log_has_lines_and_a_quiet_display_only_warnings():
+    _, _, text = shown(io.StringIO())
+    assert text.splitlines() == ["warning: a worker is [silent]", "first stage: 2 runs"]
+    for stream in (io.StringIO(), Terminal()):
+        _, _, text = shown(stream, quiet=True)
+        assert text.splitlines() == ["warning: a worker is [silent]"]
+
+
+def test_the_bar_of_the_whole_shows_the_estimate_and_others_that_of_their_own_speed(monkeypatch):
+    pace = Pace()
+    column = progress._Left(pace)
+    pace.expect("first", 4, 4.0)
+    pace.begin("first", 0.0)
+    with Display(Terminal(), quiet=False) as display:
+        whole = display._bars.add_task("whole", total=4, whole=True)
+        part = display._bars.add_task("part", total=4)
+        tasks = {task.id: task for task in display._bars.tasks}
+        monkeypatch.setattr(time, "monotonic", lambda: 20.0)
+        assert column.render(tasks[whole]).plain == "-:--:--"
+        pace.made(2, 2.0, 20.0)
+        # Two of four runs took 20 s; the other bar has not moved.
+        assert column.render(tasks[whole]).plain == "20 s"
+        assert column.render(tasks[part]).plain == "-:--:--"
