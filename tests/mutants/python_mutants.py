@@ -209,11 +209,12 @@ class Covering:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def tests_of(self, mutant: Mutant) -> set[str]:
-        """Return the tests that execute the statement of a mutant; of the whole file if it is executed at the import."""
+        """Return the tests that execute the statement of a mutant; all if it is executed at the import."""
         begin, end = _statement(mutant.file, mutant.line)
         found = set().union(*(self.by_line.get((mutant.file, line), set()) for line in range(begin, end + 1)))
         if "" in found:
-            found = set().union(*(tests for (file, _), tests in self.by_line.items() if file == mutant.file))
+            # Any test may use what the import made.
+            found = set(self.seconds)
         return found & set(self.seconds)
 
 

@@ -34,11 +34,14 @@ CARGO_MUTANTS = ("cargo", "mutants", "--no-shuffle", "--colors=never")
 
 PROFILE = "mutants"
 
+BUILD = ROOT / "target" / "mutants"
+"""Has the copy of the repository that is changed, and what is built of it: what did not change is built once."""
+
 STAGES = {"own": (), "simulator": ("dumbbell-sim", "dumbbell-chaos")}
 """Packages whose tests judge a mutant, in turn; none are those of its own crate."""
 
-LIMIT_S = 120
-"""Processor time that one test program may use."""
+LIMIT_S = 60
+"""Processor time that a test program may use; without a mutant, none uses a quarter of it."""
 
 LEAST_LIMIT_S = 600
 """A mutant may take five times as long as the tests without it, and this long: the machine may be busy."""
@@ -46,8 +49,8 @@ LEAST_LIMIT_S = 600
 LIMITED = f"""target.'cfg(unix)'.runner=['sh', '-c', 'ulimit -St {LIMIT_S}; exec "$0" "$@"']"""
 """How cargo runs test programs."""
 
-OVERTIME = "SIGXCPU"
-"""What cargo prints of a test program that was ended at its limit."""
+OVERTIME, FAILED = "SIGXCPU", re.compile(r"^test .* FAILED$", re.M)
+"""What cargo prints of a test program that was ended at its limit, and of a test that failed."""
 
 JUDGED = (0, 2, 3)
 """Exit status of cargo-mutants: all were caught, some were missed, some took too long."""
@@ -104,6 +107,22 @@ def _listed(*arguments: str) -> list[dict[str, Any]]:
     return list(json.loads(found or "[]"))
 
 
+def _copied() -> Path:
+    """Return the copy of the repository, in which only files that differ are written."""
+    tree = BUILD / "tree"
+    listed = git("ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+    wanted = {name for name in listed if name and (ROOT / name).is_file()}
+    for path in tree.rglob("*"):
+        if path.is_file() and str(path.relative_to(tree)) not in wanted:
+            path.unlink()
+    for name in wanted:
+        copy = tree / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.is_file() or copy.read_bytes() != (ROOT / name).read_bytes():
+            shutil.copyfile(ROOT / name, copy)
+    return tree
+
+
 class Judge:
     """Judges mutants of the engine.
 
@@ -156,6 +175,8 @@ class Judge:
         (folder / "sources").write_text(self._all, encoding="utf-8")
         command = [
             *CARGO_MUTANTS,
+            f"--dir={_copied()}",
+            "--in-place",
             f"--profile={PROFILE}",
             f"--output={folder}",
             f"--minimum-test-timeout={LEAST_LIMIT_S}",
@@ -166,11 +187,8 @@ class Judge:
             f"--in-diff={self._diff_of_lines(folder, mutants)}",
             f"--cargo-arg=--config={LIMITED}",
         ]
-        # The copies of the sources that cargo-mutants makes share what was built of the dependencies.
-        target = ROOT / "target" / "mutants"
-        status = subprocess.run(
-            command, cwd=ROOT, check=False, env=os.environ | {"CARGO_TARGET_DIR": str(target)}
-        )
+        environment = os.environ | {"CARGO_TARGET_DIR": str(BUILD)}
+        status = subprocess.run(command, cwd=ROOT, check=False, env=environment)
         if status.returncode not in JUDGED:
             raise RuntimeError(
                 f"cargo-mutants ended with status {status.returncode}; its logs are in {folder}"
@@ -201,8 +219,8 @@ class Judge:
             if mutant and outcome["summary"] in OUTCOMES and self._is_open(mutant, stage, ledger):
                 seconds = round(sum(phase["duration"] for phase in outcome["phase_results"]), 1)
                 verdict = OUTCOMES[outcome["summary"]]
-                log = found.parent / outcome["log_path"]
-                if verdict == KILLED and OVERTIME in log.read_text("utf-8", errors="replace"):
+                log = (found.parent / outcome["log_path"]).read_text("utf-8", errors="replace")
+                if verdict == KILLED and OVERTIME in log and not FAILED.search(log):
                     verdict = TIMEOUT
                 ledger.add(
                     Verdict(mutant.key, self._basis(verdict), verdict, stage, diff_of(mutant), seconds)

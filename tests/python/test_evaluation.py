@@ -661,12 +661,6 @@ def test_deliveries_count_from_the_first_sample_and_the_floor_is_of_each_interva
     assert late_run.delivered("a", np.array([0.0, 1.0, 2.0])).tolist() == [[50.0, 10.0]]
 
 
-def test_the_rest_of_a_run_includes_its_last_whole_interval():
-    # 0.1 is no binary fraction; the rate is reached in the last of three intervals.
-    run = record([[0, 0, 1000]], period=0.1)
-    assert run.time_to_share_s("a", 0.9, 8000.0, begin=0.0, step=0.1) == pytest.approx(0.3)
-
-
 def test_the_delay_is_that_of_the_backlog_at_the_rate_of_the_link_from_the_start_of_measurement():
     scenario = study().path().scenario(greedy(algorithm("reno"), 1, "a"), duration=10.0, measure_from=5.0)
     # 5 packets of 12 kbit at 20 Mbit/s are 3 ms.

@@ -673,6 +673,7 @@ def test_the_examples_of_the_documentation_hold():
     assert results.failed == 0
 
 
-def test_no_design_experiment_or_analysis_can_be_changed():
-    made = [Factor, Design, factorial.Experiment, factorial.Analysis]
-    assert all(dataclasses.is_dataclass(one) and one.__dataclass_params__.frozen for one in made)
+def test_a_factor_a_design_an_experiment_and_an_analysis_cannot_be_changed():
+    for made in (Factor, Design, factorial.Experiment, factorial.Analysis):
+        assert dataclasses.is_dataclass(made)
+        assert made.__dataclass_params__.frozen, made
