@@ -314,8 +314,7 @@ class Judge:
             data, times = self._measured(tree, file)
             measured = CoverageData(str(data))
             measured.read()
-            named = {context.partition("|")[0] for context in measured.measured_contexts()}
-            tests = {test: seconds for test, seconds in _passed(times, file).items() if test in named}
+            tests = _passed(times, file)
             covering.seconds |= tests
             for path in measured.measured_files():
                 name = path[path.index(PACKAGE) :]
