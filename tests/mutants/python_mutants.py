@@ -399,7 +399,7 @@ def _pytest_main(arguments: list[str], log: str, limit: float) -> None:
 
 
 def _digest_of_sources() -> str:
-    """Return a digest of everything that is tested or used by tests."""
+    """Return a digest of everything that is tested or used by tests; of the engine, of what it is built from."""
     listed = git(
         "ls-files",
         "--cached",
@@ -407,12 +407,13 @@ def _digest_of_sources() -> str:
         "--exclude-standard",
         "--",
         "python",
-        "crates",
+        "crates/*/src",
+        "crates/*/Cargo.toml",
         "Cargo.lock",
         TESTS,
     )
     paths = [ROOT / name for name in listed.splitlines() if not re.match(rf"{TESTS}/test_", name)]
-    return digest_of(path for path in paths if path.is_file())
+    return digest_of((path for path in paths if path.is_file()), until="#[cfg(test)]")
 
 
 @contextmanager

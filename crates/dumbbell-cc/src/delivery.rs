@@ -135,6 +135,17 @@ mod tests {
     use dumbbell_units::Time;
 
     #[test]
+    fn the_third_best_is_renewed_in_the_second_half_of_a_window() {
+        let mut best = WindowedMax::default();
+        // The samples at 3 and 5 are older than a quarter and a half of the window.
+        for (time, value) in [(0, 10.0), (3, 5.0), (5, 4.0), (9, 1.0), (12, 0.5)] {
+            best.update(time, value, 8);
+        }
+        // At 12, the samples at 0 and 3 no longer count.
+        assert_eq!(best.value(), 4.0);
+    }
+
+    #[test]
     fn a_maximum_counts_for_its_window_and_then_the_best_since() {
         let mut best = WindowedMax::default();
         for (time, value) in [(0, 8.0), (3, 5.0), (6, 6.0), (9, 4.0), (10, 3.0)] {

@@ -201,6 +201,30 @@ mod tests {
     }
 
     #[test]
+    fn conversations_are_of_the_kinds_of_the_mix() {
+        let mean = |mix: Mix| {
+            let source = TcplibSource { mix, ..TcplibSource::default() };
+            let mut random = Stream::new(1, 0, "mix");
+            let of: Vec<Conversation> =
+                (0..4000).map(|_| source.conversation(Time::ZERO, &mut random)).collect();
+            let telnet = of.iter().filter(|conversation| conversation.telnet.is_some()).count();
+            (telnet, of.iter().map(|conversation| conversation.first_write as f64).sum::<f64>() / 4000.0)
+        };
+        let none = Mix { telnet: 0.0, ftp: 0.0, nntp: 0.0, smtp: 0.0 };
+        assert_eq!(mean(Mix { telnet: 1.0, ..none.clone() }).0, 4000);
+        // A quarter, with a standard error of 27.
+        let (telnet, _) = mean(Mix { telnet: 1.0, smtp: 3.0, ..none.clone() });
+        assert!((900..1100).contains(&telnet), "{telnet}");
+        // A mail has 1.7 kB on average, and news have 383 items of 2 kB.
+        let (telnet, mail) = mean(Mix { smtp: 1.0, ..none.clone() });
+        assert!(telnet == 0 && (1200.0..2500.0).contains(&mail), "{telnet} {mail}");
+        let (telnet, news) = mean(Mix { nntp: 1.0, ..none.clone() });
+        assert!(telnet == 0 && (600e3..1000e3).contains(&news), "{telnet} {news}");
+        let (telnet, files) = mean(Mix { ftp: 1.0, ..none });
+        assert!(telnet == 0 && files > 2.0 * mail && files != news, "{telnet} {files}");
+    }
+
+    #[test]
     fn the_cap_limits_every_conversation() {
         let source = TcplibSource { conversation_cap: Some(Bytes(5000)), ..TcplibSource::default() };
         let mut random = Stream::new(1, 0, "cap");

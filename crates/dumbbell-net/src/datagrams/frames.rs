@@ -72,4 +72,14 @@ mod tests {
         };
         assert_eq!([next(), next(), next(), next()], [(0, 700), (100, 1500), (300, 700), (400, 1500)]);
     }
+
+    #[test]
+    fn the_largest_emission_is_the_largest_frame_in_whole_packets() {
+        let largest = |sizes: &[u64]| {
+            let sizes = sizes.iter().map(|&size| Bytes(size)).collect();
+            Frames { sizes, packet: Bytes(1000), ..Frames::default() }.largest_emission()
+        };
+        assert_eq!(largest(&[700, 2500, 0]), 3);
+        assert_eq!(largest(&[2000]), 2);
+    }
 }
