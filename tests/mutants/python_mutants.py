@@ -230,11 +230,6 @@ def _statement(file: str, line: int) -> tuple[int, int]:
     return max(spans[1:], default=spans[0])
 
 
-def test_files(area: str) -> list[str]:
-    """Return the test files that are named after a module or package."""
-    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / TESTS).glob(f"test_*{area}*.py"))
-
-
 class Judge:
     """Judges mutants of the package in a copy of the repository.
 
@@ -305,12 +300,16 @@ class Judge:
     def _basis(self, mutant: Mutant, outcome: str, by: str) -> str:
         """Return a digest of what a verdict follows from: all sources, and the test that killed or all that could have."""
         file = by.split("::")[0]
-        files = [file] if outcome == KILLED and file in self._tests else test_files(area_of(mutant.file))
+        files = [file] if outcome == KILLED and file in self._tests else self._files_of(area_of(mutant.file))
         return " ".join([self._sources, *(self._tests[name] for name in files)])
+
+    def _files_of(self, area: str) -> list[str]:
+        """Return the test files that are named after a module or package."""
+        return sorted(file for file in self._tests if area in Path(file).stem)
 
     def _cover(self, tree: Path, area: str) -> Covering:
         covering = Covering()
-        for file in test_files(area):
+        for file in self._files_of(area):
             data, times = self._measured(tree, file)
             measured = CoverageData(str(data))
             measured.read()

@@ -170,3 +170,18 @@ fn a_tap_can_stop_the_run() {
     // A thousand events between two reports, of which each is seen at up to four nodes and by the sender.
     assert!(keeper.seen.lock().unwrap().len() < 20_000);
 }
+
+#[test]
+fn packets_are_seen_at_watched_nodes_and_at_watched_senders_only() {
+    let scenario = one_flow(json!({}), "1 s");
+    let nodes = |watch: &Watch| {
+        let packets = watched(&scenario, watch).1.into_iter();
+        let packets = packets.filter(|sighting| matches!(sighting.seen, Seen::Packet(_)));
+        packets.map(|sighting| sighting.node).collect::<std::collections::BTreeSet<u32>>()
+    };
+    // The sender is at node 0, and the receiver at node 3.
+    assert_eq!(nodes(&Watch { nodes: vec![], senders: true }), [0].into());
+    assert_eq!(nodes(&Watch { nodes: vec![2], senders: false }), [2].into());
+    assert_eq!(nodes(&Watch { nodes: vec![3], senders: true }), [0, 3].into());
+    assert_eq!(nodes(&Watch { nodes: vec![], senders: false }), [].into());
+}

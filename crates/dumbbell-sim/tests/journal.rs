@@ -9,6 +9,7 @@ use dumbbell_sim::{Outcome, Scenario, Supervision, run, run_unless};
 use dumbbell_tcp::Cause;
 use dumbbell_units::Time;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const MSS: u64 = 960;
@@ -63,6 +64,16 @@ fn each_retransmission_has_its_cause() {
     let tahoe = causes(&of_all(&transfer("tahoe", &[12])));
     assert_eq!(tahoe[0], (11, Cause::DuplicateAcks));
     assert!(tahoe.iter().all(|(_, cause)| *cause == Cause::DuplicateAcks));
+}
+
+#[test]
+fn entries_name_the_connection_within_the_flow() {
+    let mut scenario = transfer("reno", &[]);
+    scenario["flows"][0]["source"] = json!({ "kind": "tcplib", "interarrival": "1 s" });
+    scenario["duration"] = json!("20 s");
+    let numbers: BTreeSet<u64> = of_all(&scenario).entries.iter().map(|entry| entry.connection).collect();
+    assert!(numbers.len() > 2, "{numbers:?}");
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect());
 }
 
 #[test]

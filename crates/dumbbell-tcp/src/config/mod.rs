@@ -523,6 +523,21 @@ mod tests {
     }
 
     #[test]
+    fn environments_have_the_recoveries_and_options_of_their_age() {
+        // BSD is older than RFC 2582.
+        for (variant, is_careful) in [("bsd", false), ("rfc", true)] {
+            let of = |family: &str| parse(json!({ "variant": family, "rules": variant })).unwrap().recovery;
+            let RecoverySpec::Tahoe(tahoe) = of("tahoe") else { panic!("{:?}", of("tahoe")) };
+            let RecoverySpec::Reno(reno) = of("reno") else { panic!("{:?}", of("reno")) };
+            assert_eq!((tahoe.careful_variant, reno.careful_variant), (is_careful, is_careful), "{variant}");
+        }
+        for (rules, is_modern) in [("bsd", false), ("ns3", true), ("linux", true)] {
+            let params = parse(json!({ "rules": rules })).unwrap();
+            assert_eq!((params.handshake, params.timestamps), (is_modern, is_modern), "{rules}");
+        }
+    }
+
+    #[test]
     fn parameters_of_another_recovery_are_refused() {
         let error = parse(json!({ "recovery": { "kind": "reno", "partial_ack": "impatient" } })).unwrap_err();
         assert_eq!(error.field, "recovery.partial_ack");
