@@ -55,7 +55,7 @@ impl Control for Faulty {
             Fault::NotANumber => f64::NAN,
             Fault::IgnoresTheReceiver if context.flight_size + context.mss > self.cwnd => self.cwnd + growth,
             Fault::GrowsUnused => (self.cwnd + growth).min(context.max_window.max(self.cwnd)),
-            Fault::Unseeded if number % 3 == 0 => self.cwnd,
+            Fault::Unseeded if number.is_multiple_of(3) => self.cwnd,
             Fault::SlowCopy if self.is_copy => context.grown(self.cwnd, growth / 2.0),
             Fault::Frozen => self.cwnd,
             _ => context.grown(self.cwnd, growth),
