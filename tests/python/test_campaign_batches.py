@@ -1,24 +1,26 @@
 """What becomes of a batch whose result does not come."""
 
 import pytest
+from distributed import KilledWorker
 
 from dumbbell.campaign import cluster
 
 
 class Future:
-    """The future of a batch whose result takes too long."""
+    """The future of a batch whose result is an error; by default that it takes too long."""
 
-    def __init__(self, status):
+    def __init__(self, status, error=None):
         self.status = status
+        self.error = error
 
     def result(self, timeout):
-        raise TimeoutError(f"after {timeout} s")
+        raise self.error or TimeoutError(f"after {timeout} s")
 
 
-def pending(future):
-    """Return batches of which one has ended, with a result that is waited for."""
+def pending(future, runs=2):
+    """Return batches of which one of some runs has ended, with a result that is waited for."""
     batches = cluster._Batches(len, None, range(4), None, None)
-    batches._pending[future] = cluster._Batch(range(2))
+    batches._pending[future] = cluster._Batch(range(runs))
     batches._ended.put(future)
     return batches
 
@@ -36,3 +38,13 @@ def test_a_timeout_within_a_batch_is_its_error():
     with pytest.raises(TimeoutError, match="after"):
         batches._collect(timeout=0.0, patience=0.1)
     assert not batches._pending
+
+
+@pytest.mark.parametrize(("runs", "halves", "suspects"), [(3, 2, 0), (1, 0, 1)])
+def test_a_batch_whose_worker_died_is_halved_and_a_single_run_is_tried_alone(runs, halves, suspects):
+    future = Future("error", KilledWorker("batch", None, 0))
+    batches = pending(future, runs)
+    batches._collect(timeout=0.0, patience=0.1)
+    assert (len(batches._again), len(batches._suspects)) == (halves, suspects)
+    again = [position for batch in (*batches._again, *batches._suspects) for position in batch.positions]
+    assert sorted(again) == list(range(runs))
