@@ -111,6 +111,21 @@ const OF_TIMES: &[Exception] = &[
         },
     },
     Exception {
+        name: "codel and cobalt round times between drops",
+        replace: |scenario| {
+            of_links(scenario, |link| {
+                let interval = match &mut link.queue {
+                    QueueSpec::Codel(queue) => &mut queue.interval,
+                    QueueSpec::FqCodel(queue) => &mut queue.interval,
+                    QueueSpec::Cobalt(queue) => &mut queue.interval,
+                    _ => return,
+                };
+                // Errors of a nanosecond matter for intervals of some only.
+                *interval = (*interval).max(Time(1_000_000));
+            })
+        },
+    },
+    Exception {
         name: "dualpi2 holds 250 ms by default",
         replace: |scenario| {
             of_links(scenario, |link| {
