@@ -115,8 +115,8 @@ const OF_TIMES: &[Exception] = &[
         replace: |scenario| {
             of_links(scenario, |link| {
                 let interval = match &mut link.queue {
-                    QueueSpec::Codel(queue) => &mut queue.interval,
-                    QueueSpec::FqCodel(queue) => &mut queue.interval,
+                    QueueSpec::CoDel(queue) => &mut queue.interval,
+                    QueueSpec::FqCoDel(queue) => &mut queue.interval,
                     QueueSpec::Cobalt(queue) => &mut queue.interval,
                     _ => return,
                 };
