@@ -45,7 +45,7 @@ Name = tuple[str, int, int]
 def computed_once() -> Iterator[None]:
     """Use again, in this process and those forked from it, what has been computed within."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(testing, "_get_command", cache(testing._get_command))  # type: ignore[attr-defined]
+        patch.setattr(testing, "_get_command", cache(testing._get_command))  # type: ignore[attr-defined]  # private to typer
         patch.setattr(Picture, "_drawn", _drawn_once(Picture._drawn))
         patch.setattr(simulate, "trace_figure", _traced_once(trace_figure))
         patch.setattr(report, "_environment", cache(report._environment))
