@@ -1,6 +1,7 @@
 //! An estimate of the packets that a scenario sends in a given time, which is rather too high than too low.
 
 use crate::paths::{Paths, paths};
+use dumbbell_cc::AlgorithmSpec;
 use dumbbell_net::workloads::arrivals::ArrivalSpec;
 use dumbbell_net::{ImpairmentSpec, LinkSpec, OpportunitySpec, SourceSpec};
 use dumbbell_sim::Scenario;
@@ -45,6 +46,8 @@ struct Segments {
     /// Segments of the initial and of the maximum window.
     first: f64,
     window: f64,
+    /// Doublings of the window per round trip in slow start.
+    doublings: f64,
     /// Segments that the application offers at the start, and per second.
     offered: f64,
     offered_per_second: f64,
@@ -123,7 +126,8 @@ impl Segments {
             return (opened * (self.first + 4.0) + carried) * self.cost;
         }
         let rounds = seconds / self.rtt;
-        let slow_start = self.first * if rounds < 60.0 { (1_u64 << rounds as u32) as f64 } else { 1e18 };
+        let doublings = (rounds * self.doublings).min(60.0);
+        let slow_start = self.first * (1_u64 << doublings as u32) as f64;
         let by_window = (1.0 + rounds) * self.window;
         let carried = self.first + seconds * self.capacity;
         let offered = self.offered + seconds * self.offered_per_second;
@@ -210,14 +214,19 @@ fn segments(
     // With a timeout below the round-trip time, everything is sent several times.
     estimator.sample(Time::ZERO, Time::from_secs(rtt));
     let timeout = estimator.timeout().secs().min(initial).max(1e-9);
-    let repeats = doublings(rtt / timeout).min(f64::from(BACKOFFS));
+    let repeats = backoffs(rtt / timeout).min(f64::from(BACKOFFS));
     let lost_window = of_window(tcp.loss_window).min(window).min(offered.max(1.0));
     let first = of_window(tcp.initial_window).max(2.0).min(window.max(2.0));
+    let doublings = match &tcp.congestion {
+        AlgorithmSpec::Hybla(hybla) => (rtt / hybla.reference.secs()).max(1.0),
+        _ => 1.0,
+    };
     Segments {
         capacity: rate(&paths.forward, segment),
         rtt,
         first,
         window,
+        doublings,
         offered,
         offered_per_second,
         opened_per_second,
@@ -252,7 +261,7 @@ fn datagrams(source: &SourceSpec) -> Vec<(f64, f64)> {
 }
 
 /// Number of doublings of 1 until it is at least `value`.
-fn doublings(value: f64) -> f64 {
+fn backoffs(value: f64) -> f64 {
     let powers = std::iter::successors(Some(1.0), |power| Some(power * 2.0));
     powers.take(64).take_while(|&power| power < value).count() as f64
 }
