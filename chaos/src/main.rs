@@ -180,13 +180,15 @@ fn progress(options: &Options) -> ProgressBar {
 }
 
 fn report(state: &State, options: &Options) {
-    let State { next, runs, packets, seconds, refused, without, .. } = state;
+    let State { next, runs, packets, seconds, refused, without, too_long, .. } = state;
     println!(
         "{next} scenarios of base seed {}, {runs} runs, {packets} packets in {seconds:.0} s",
         state.base
     );
     println!("{:.1} scenarios per second", *next as f64 / seconds.max(1e-9));
-    println!("{refused} values refused and removed, {without} numbers without a scenario");
+    println!(
+        "{refused} values refused and removed, {without} numbers without a scenario, {too_long} checks too long"
+    );
     println!("{:<17} {:>9} {:>9} {:>9} {:>9}", "check", "applied", "skipped", "broken", "seconds");
     for check in &options.checks {
         let count = state.checks.get(check.name).copied().unwrap_or_default();
@@ -233,6 +235,7 @@ fn check_file(file: &Path, arguments: &CheckFiles, runner: &Runner) -> std::io::
         match verdict {
             Ok(()) => println!("{}: {:<17} holds", file.display(), check.name),
             Err(Exit::NotApplicable) => println!("{}: {:<17} does not apply", file.display(), check.name),
+            Err(Exit::TooLong) => println!("{}: {:<17} takes too long", file.display(), check.name),
             Err(Exit::Broken(difference)) => {
                 is_broken = true;
                 println!("{}: {:<17} BROKEN: {difference}", file.display(), check.name);

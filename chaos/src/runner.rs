@@ -38,19 +38,31 @@ struct Watch {
     /// Number of checks during the current run so far.
     looks: AtomicU64,
     most_looks: u64,
+    /// Simulated time of the current run, and that after half of the limit.
+    clock: AtomicU64,
+    halfway: AtomicU64,
 }
 
 impl Watch {
     /// Watches in a separate thread until no other owner of the watch is left.
     fn start(limit: Duration) -> Arc<Watch> {
         let most_looks = (limit.as_millis() / LOOK.as_millis()).max(1) as u64;
-        let watch = Arc::new(Watch { stop: AtomicBool::new(false), looks: AtomicU64::new(IDLE), most_looks });
+        let watch = Arc::new(Watch {
+            stop: AtomicBool::new(false),
+            looks: AtomicU64::new(IDLE),
+            most_looks,
+            clock: AtomicU64::new(0),
+            halfway: AtomicU64::new(0),
+        });
         let watched = Arc::downgrade(&watch);
         std::thread::spawn(move || {
             while let Some(watch) = watched.upgrade() {
                 let looked = watch.looks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |looks| {
                     (looks != IDLE).then(|| looks + 1)
                 });
+                if looked == Ok(watch.most_looks / 2) {
+                    watch.halfway.store(watch.clock.load(Ordering::Relaxed), Ordering::Relaxed);
+                }
                 if looked.is_ok_and(|looks| looks >= watch.most_looks) {
                     watch.stop.store(true, Ordering::Relaxed);
                 }
@@ -100,18 +112,37 @@ impl Runner {
     ) -> Result<Outcome, Exit> {
         // The worker has no limit either.
         let outcome = self.watched(|stop| {
-            let unlimited = Supervision { max_samples: u64::MAX, tap, ..stop.into() };
+            let clock = Some(&self.watch.clock);
+            let unlimited = Supervision { max_samples: u64::MAX, tap, clock, ..stop.into() };
             run_unless(unlimited, scenario, seed, run)
         })?;
-        let outcome = outcome.ok_or_else(|| Exit::Broken("a run does not end".to_owned()))?;
+        let outcome = outcome.ok_or_else(|| self.unended())?;
         self.count(&outcome);
         Ok(outcome)
+    }
+
+    /// Why a run was stopped.
+    fn unended(&self) -> Exit {
+        let [now, halfway] =
+            [&self.watch.clock, &self.watch.halfway].map(|time| time.load(Ordering::Relaxed));
+        if now > halfway {
+            Exit::TooLong
+        } else {
+            Exit::Broken(format!("a run does not end: its clock stays at {now} ns"))
+        }
+    }
+
+    /// Whether the last work was stopped because it took too long.
+    pub fn was_stopped(&self) -> bool {
+        self.watch.stop.load(Ordering::Relaxed)
     }
 
     /// Runs engine code that is stopped when it takes too long. A panic becomes an error message.
     pub fn watched<T>(&self, work: impl FnOnce(&AtomicBool) -> T) -> Result<T, Exit> {
         self.watch.stop.store(false, Ordering::Relaxed);
-        self.watch.looks.store(0, Ordering::Relaxed);
+        for count in [&self.watch.clock, &self.watch.halfway, &self.watch.looks] {
+            count.store(0, Ordering::Relaxed);
+        }
         let result = std::panic::catch_unwind(AssertUnwindSafe(|| work(&self.watch.stop)));
         self.watch.looks.store(IDLE, Ordering::Relaxed);
         result.map_err(|panic| Exit::Broken(format!("a panic: {}", crate::panics::message(&*panic))))

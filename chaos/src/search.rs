@@ -113,6 +113,9 @@ pub struct State {
     pub without: u64,
     /// Values drawn that the parser rejected.
     pub refused: u64,
+    /// Checks that took too long.
+    #[serde(default)]
+    pub too_long: u64,
     /// Runs of all checks.
     pub runs: u64,
     /// Packets sent in them.
@@ -160,6 +163,7 @@ impl State {
     fn add(&mut self, block: State) {
         self.without += block.without;
         self.refused += block.refused;
+        self.too_long += block.too_long;
         self.runs += block.runs;
         self.packets += block.packets;
         for (name, count) in block.checks {
@@ -266,6 +270,10 @@ impl Searcher<'_> {
             match verdict {
                 Ok(()) => count.applied += 1,
                 Err(Exit::NotApplicable) => count.skipped += 1,
+                Err(Exit::TooLong) => {
+                    count.skipped += 1;
+                    done.too_long += 1;
+                }
                 Err(Exit::Broken(difference)) => {
                     count.applied += 1;
                     count.broken += 1;

@@ -23,6 +23,9 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     jobs.push((0, case.seed, case.run.wrapping_add(1)));
     draw.shuffle(&mut jobs);
     let mut outcomes = run_batch(case, &scenarios, &jobs)?;
+    if case.runner.was_stopped() {
+        return Err(Exit::TooLong);
+    }
     for (position, &(scenario, seed, run)) in jobs.iter().enumerate() {
         let alone = match (scenario, run == case.run) {
             (0, true) => &case.outcome,
