@@ -296,13 +296,13 @@ def _imported(name: str, field: str) -> type[Control]:
     deepest: types.ModuleType | None = None
     for length in range(len(parts) - 1, 0, -1):
         path = ".".join(parts[:length])
+        if not all(parts[:length]):
+            continue
         try:
             module = sys.modules.get(path) or importlib.import_module(path)
         except ModuleNotFoundError as error:
             if error.name is not None and not path.startswith(error.name):
                 raise
-            continue
-        except (ValueError, TypeError):
             continue
         except (MemoryError, OSError):
             raise
