@@ -234,3 +234,26 @@ pub fn serve(requests: impl BufRead, mut answers: impl Write) -> std::io::Result
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_takes_long_is_told_from_one_that_does_not_end() {
+        let link = |from: &str, to: &str| {
+            json!({ "name": from, "from": from, "to": to, "rate": "1 Gbit/s", "delay": "1 ms",
+                    "queue": { "kind": "droptail", "limit": "20 packets" } })
+        };
+        let scenario = json!({
+            "duration": "1000000 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "reno" }],
+        });
+        let scenario = Scenario::from_value(&scenario).expect("a valid scenario");
+        let runner = Runner::new(Duration::from_secs(1), None);
+        assert_eq!(runner.run(&scenario, 1, 0).map(|_| ()), Err(Exit::TooLong));
+        // A clock that has not moved since half of the time.
+        runner.watch.halfway.store(runner.watch.clock.load(Ordering::Relaxed), Ordering::Relaxed);
+        assert!(matches!(runner.unended(), Exit::Broken(_)));
+    }
+}

@@ -132,10 +132,13 @@ def failures(
         Whether all later calls fail, too.
     """
     for name, number, _ in calls(outcome, place, names):
-        for error in names[name]:
-            # A call that is interrupted for ever is repeated for ever.
-            if not (for_good and error == "EINTR"):
-                yield Failure(name, number, error, for_good)
+        for error in _errors(names[name], for_good=for_good):
+            yield Failure(name, number, error, for_good)
+
+
+def _errors(errors: Sequence[str], *, for_good: bool) -> list[str]:
+    """Return the errors that a call can have once or for good; one that is interrupted for ever is repeated for ever."""
+    return [error for error in errors if not (for_good and error == "EINTR")]
 
 
 def in_rotation(
@@ -161,12 +164,7 @@ def in_rotation(
         alike.setdefault((name, kind), []).append(number)
     chosen: dict[Failure, None] = {}
     for (name, kind), numbers in alike.items():
-        ways = [
-            (error, for_good)
-            for error in names[name]
-            for for_good in (False, True)
-            if not (for_good and error == "EINTR")
-        ]
+        ways = [(error, good) for good in (False, True) for error in _errors(names[name], for_good=good)]
         random.Random(f"{seed} {name} {kind}").shuffle(ways)
         for turn in range(max(len(numbers), len(ways))):
             failure = Failure(name, numbers[turn % len(numbers)], *ways[turn % len(ways)])

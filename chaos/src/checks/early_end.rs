@@ -9,7 +9,7 @@ use dumbbell_sim::{FlowOutcome, Scenario};
 use dumbbell_units::{Bytes, Time};
 
 pub fn holds(case: &Case<'_>) -> Verdict {
-    case.is_the_beginning_of_a_longer_run()?;
+    case.applies_to_shorter_runs()?;
     let Some(awaited) = awaited(case) else { return Err(Exit::NotApplicable) };
     for original in [&case.scenario, &case.probed()?.scenario] {
         let scenario = awaited.by(original);

@@ -70,7 +70,7 @@ pub fn without(
 impl Case<'_> {
     /// Not applicable if the end of the run changes what happens before it. The trace of a link model ends with the run,
     /// and a link that decides at arrival loses packets that it will only have transmitted later.
-    pub fn is_the_beginning_of_a_longer_run(&self) -> Verdict {
+    pub fn applies_to_shorter_runs(&self) -> Verdict {
         let is_cut = |link: &LinkSpec| link.trace.is_some() && !link.is_scheduled() && link.loses_packets();
         if !self.scenario.links.iter().any(is_cut) {
             return Ok(());

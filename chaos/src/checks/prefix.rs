@@ -5,7 +5,7 @@ use crate::difference::of_recordings;
 use dumbbell_sim::Outcome;
 
 pub fn holds(case: &Case<'_>) -> Verdict {
-    case.is_the_beginning_of_a_longer_run()?;
+    case.applies_to_shorter_runs()?;
     for at in instants::within_window(case, "prefix")? {
         let probed = case.probed()?;
         let mut scenario = probed.scenario.clone();

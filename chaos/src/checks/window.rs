@@ -7,7 +7,7 @@ use dumbbell_sim::outcome::TransfersOutcome;
 use dumbbell_sim::{FlowOutcome, Outcome};
 
 pub fn holds(case: &Case<'_>) -> Verdict {
-    case.is_the_beginning_of_a_longer_run()?;
+    case.applies_to_shorter_runs()?;
     for at in instants::within_window(case, "window")? {
         let mut long = case.scenario.clone();
         long.measure_until = Some(at);
