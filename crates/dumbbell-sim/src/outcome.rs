@@ -79,7 +79,8 @@ pub struct FlowOutcome {
     pub timeouts: u64,
     /// Fast retransmissions.
     pub fast_retransmits: u64,
-    /// Time from the start until the last byte is acknowledged, in seconds.
+    /// Time from the start until the last byte is acknowledged, in seconds; of a workload, until its last transfer has
+    /// ended, completed or given up.
     pub completion_s: Option<f64>,
     /// Start time, in seconds.
     pub start_s: f64,

@@ -144,6 +144,27 @@ fn timestamps_tell_when_packets_were_sent() {
 }
 
 #[test]
+fn a_report_was_sent_when_it_left_the_receiver() {
+    let mut value = two_hosts("8 Mbit/s", "10 ms", json!({}));
+    value["flows"] = json!([{ "name": "f", "from": "h1", "to": "h2", "source": "media" }]);
+    let scenario = Scenario::from_value(&value).expect("a scenario");
+    let (_, seen) = watched(&scenario, &Watch { nodes: vec![0, 1, 2, 3], senders: false });
+    let reports: Vec<(u32, Time, Time)> = seen
+        .iter()
+        .filter_map(|Sighting { at, node, seen, .. }| match seen {
+            Seen::Packet(packet) if matches!(packet.content, Content::Report(_)) => {
+                Some((*node, *at, packet.sent))
+            }
+            _ => None,
+        })
+        .collect();
+    let left: Vec<Time> = reports.iter().filter(|(node, ..)| *node == 3).map(|(_, at, _)| *at).collect();
+    let arrived: Vec<Time> = reports.iter().filter(|(node, ..)| *node == 0).map(|(.., sent)| *sent).collect();
+    assert!(arrived.len() > 5);
+    assert_eq!(arrived, left[..arrived.len()]);
+}
+
+#[test]
 fn a_mark_is_seen_behind_the_link_that_sets_it() {
     let queue = json!({ "queue": { "kind": "codel", "target": "1 ms", "interval": "10 ms" } });
     let tcp = json!({ "ecn": "classic", "initial_window": "40 segments" });

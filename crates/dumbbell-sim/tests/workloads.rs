@@ -246,6 +246,20 @@ fn a_workload_whose_connections_are_given_up_goes_on() {
 }
 
 #[test]
+fn data_that_arrives_after_the_end_of_a_workload_is_no_faster_than_the_link() {
+    // Every connection is given up after about 12 s; the first segment arrives after 240 s.
+    let mut scenario = with_source(json!({ "kind": "web", "count": 1, "objects": 1 }));
+    scenario["duration"] = json!("1000 s");
+    scenario["links"][2]["rate"] = json!("50 bit/s");
+    scenario["flows"][0]["tcp"]["timer"] = json!({ "kind": "linux", "maximum": "1 s" });
+    let result = outcome(&scenario);
+    let f = flow(&result);
+    assert_eq!(f.connections, f.connections_given_up);
+    assert!(f.bytes_delivered > 0 && f.completion_s.is_some_and(|ended| ended < 100.0), "{f:?}");
+    assert!(f.goodput_bps < 50.0, "{f:?}");
+}
+
+#[test]
 fn percentiles_of_delays_are_those_of_an_idle_path_if_only_one_segment_is_in_flight() {
     let mut tcp = tcp();
     tcp["receive_buffer"] = json!("1 segments");

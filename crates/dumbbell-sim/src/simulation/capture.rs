@@ -183,7 +183,7 @@ impl Simulation<'_> {
                 (self.reports.sent(payload), Some(packet.timestamp), Content::Ack(ack))
             }
             PacketKind::Datagram => (packet.timestamp, None, Content::Datagram),
-            PacketKind::Report => (at, None, Content::Report(payload.report(packet.timestamp))),
+            PacketKind::Report => (packet.timestamp, None, Content::Report(payload.report())),
         };
         let seen = Seen::Packet(SeenPacket { size: packet.size, ecn: packet.ecn, sent, echo, content });
         capture.push(Sighting { at, node, is_at_sender, flow, connection, seen });

@@ -59,7 +59,7 @@ impl Simulation<'_> {
             ecn: Ecn::NotEct,
             // The reverse path is a separate flow.
             flow: !about.flow,
-            timestamp: report.interval,
+            timestamp: self.network.now,
             queueing: Time::ZERO,
             payload: Payload::of_report(report),
         };
@@ -72,7 +72,7 @@ impl Simulation<'_> {
     pub(super) fn on_report(&mut self, packet: &Packet<Payload>) {
         let flow = packet.owner as usize;
         if let Some(datagrams) = &mut self.flows[flow].datagrams {
-            let report = packet.payload.report(packet.timestamp);
+            let report = packet.payload.report();
             self.scenario.flows[flow].source.on_report(&mut datagrams.0, &report);
         }
     }

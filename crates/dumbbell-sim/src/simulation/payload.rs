@@ -8,14 +8,14 @@ use dumbbell_units::{Ecn, Time, prefetch};
 /// Content of a packet between end points, depending on the kind of the packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Payload {
-    /// First byte of a segment, or next byte expected.
+    /// First byte of a segment, next byte expected, or interval of a report.
     number: u64,
-    /// Queueing time echoed by an acknowledgement.
+    /// Queueing time echoed by an acknowledgement, or mean delay of a report.
     queueing_echo: Time,
-    /// Length of a segment, or index of the reports of an acknowledgement.
+    /// Length of a segment, index of the reports of an acknowledgement, or packets received in a report.
     detail: u32,
     /// Flags, and above them the number of a segment's flow, since its connection may end before the packet arrives, or
-    /// the marked packets counted by an acknowledgement.
+    /// the marked packets counted by an acknowledgement; packets lost in a report.
     flags: u32,
 }
 
@@ -62,18 +62,23 @@ impl Payload {
         self.number
     }
 
-    /// A report about datagrams, encoded without its interval, which is the time stamp of the packet.
+    /// A report about datagrams, encoded.
     pub(super) fn of_report(report: &Report) -> Self {
-        let detail = u32::try_from(report.lost).unwrap_or(u32::MAX);
-        Payload { number: report.received, queueing_echo: report.delay, detail, flags: 0 }
+        let count = |packets: u64| u32::try_from(packets).unwrap_or(u32::MAX);
+        Payload {
+            number: report.interval.0,
+            queueing_echo: report.delay,
+            detail: count(report.received),
+            flags: count(report.lost),
+        }
     }
 
-    /// The report in a packet with this time stamp.
-    pub(super) fn report(&self, timestamp: Time) -> Report {
+    /// The report in a packet.
+    pub(super) fn report(&self) -> Report {
         Report {
-            received: self.number,
-            lost: u64::from(self.detail),
-            interval: timestamp,
+            received: u64::from(self.detail),
+            lost: u64::from(self.flags),
+            interval: Time(self.number),
             delay: self.queueing_echo,
         }
     }

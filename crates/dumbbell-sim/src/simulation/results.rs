@@ -223,12 +223,15 @@ impl Simulation<'_> {
         self.window.overlap(self.flows[flow].runs_since, self.activity_end(flow))
     }
 
-    /// When the activity since the current start ends, at the latest now. Arrivals after the stop of data sent before
-    /// it count.
+    /// When the activity since the current start ends, at the latest now. Arrivals count after the stop if they were sent
+    /// before it, and after the end of a workload if their connection was given up.
     pub(super) fn activity_end(&self, flow: usize) -> Time {
         let state = &self.flows[flow];
-        let stop = state.stop.map_or(self.network.now, |stop| stop.max(self.hot_flows[flow].last_delivery));
-        stop.min(state.completed_at.unwrap_or(self.network.now)).min(self.network.now)
+        let last_delivery = self.hot_flows[flow].last_delivery;
+        let stop = state.stop.map_or(Time::NEVER, |stop| stop.max(last_delivery));
+        let gave_up = state.totals.connections_given_up > 0;
+        let completed = state.completed_at.unwrap_or(Time::NEVER);
+        stop.min(if gave_up { completed.max(last_delivery) } else { completed }).min(self.network.now)
     }
 
     /// A packet sent before a restart arrives after it: the flow was active during the pause.
