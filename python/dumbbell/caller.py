@@ -18,7 +18,6 @@ def load_late_modules() -> None:
 
     import networkx
     import pyarrow.csv
-    import pyarrow.dataset
     import pyarrow.parquet
     from rich.cells import cell_len
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from dumbbell import _engine, control, external
 from dumbbell.errors import ControlError
+from dumbbell.threads import Thread, start
 from dumbbell.tracebacks import Elsewhere, Frame, frames_of
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ def run_many(
     batch = _Batch(texts, jobs, min(workers, len(jobs)), controls)
     kept: list[Tables] = []
     completed, interrupted = 0, False
-    threads = [threading.Thread(target=batch.serve, daemon=True) for _ in range(batch.workers)]
+    threads: list[Thread] = []
     failures: list[Exception] = []
 
     def take(timeout: float) -> bool:
@@ -260,8 +261,8 @@ def run_many(
         return True
 
     try:
-        for thread in threads:
-            thread.start()
+        while len(threads) < batch.workers:
+            threads.append(start(batch.serve))
         while completed < len(jobs) and not failures:
             take(HEARTBEAT_S)
             progress(completed, len(jobs))
@@ -357,7 +358,11 @@ def work(parent: int) -> None:
     os.dup2(2, 1)
     sys.path[:], controls = _read(stream)
     asked: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(stream, asked), daemon=True).start()
+    try:
+        start(lambda: _listen(stream, asked))
+    except MemoryError as error:
+        _write(output, (None, _failure(error)))
+        return
     broken = None
     try:
         external.unpack(controls)

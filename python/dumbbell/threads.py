@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import _thread
+import contextlib
+import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from typing import Any
 
 __all__ = ["Thread", "start"]
+
+# Held while errors are not reported.
+_SILENCE = _thread.allocate_lock()
 
 
 class _Life:
@@ -49,6 +54,9 @@ def start(function: Callable[[], object]) -> Thread:
     def run(_life: _Life) -> None:
         try:
             begun.put(None)
+            # Errors of the function are reported.
+            with _SILENCE:
+                pass
             function()
         finally:
             ended.put(None)
@@ -56,11 +64,25 @@ def start(function: Callable[[], object]) -> Thread:
     life = _Life()
     # A method in C, which needs no frame itself.
     unborn = weakref.ref(life, begun.put)
-    try:
-        _thread.start_new_thread(run, (life,))
-    except RuntimeError as error:
-        raise MemoryError("no thread could be started") from error
-    del life
-    if begun.get() is unborn:
-        raise MemoryError("a thread could not begin")
+    with _unreported():
+        try:
+            _thread.start_new_thread(run, (life,))
+        except RuntimeError as error:
+            raise MemoryError("no thread could be started") from error
+        del life
+        if begun.get() is unborn:
+            raise MemoryError("a thread could not begin")
     return Thread(ended)
+
+
+@contextlib.contextmanager
+def _unreported() -> Iterator[None]:
+    """Let the interpreter print nothing of a thread that could not begin: its starter raises the error."""
+    with _SILENCE:
+        before = sys.unraisablehook
+        # In C, as a frame of Python has no memory either.
+        sys.unraisablehook = id
+        try:
+            yield
+        finally:
+            sys.unraisablehook = before

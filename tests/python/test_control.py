@@ -21,9 +21,10 @@ import pytest
 from typer.testing import CliRunner
 
 import dumbbell
-from dumbbell import Control, ControlError, Flow, Probe, ScenarioError, Tcp, Uniform, topologies
+from dumbbell import Control, ControlError, Flow, Probe, ScenarioError, Tcp, Uniform, processes, topologies
 from dumbbell.cli import app, new
 from dumbbell.control import factory
+from dumbbell.threads import start
 
 ROOT = Path(__file__).resolve().parents[2]
 SHAPE = topologies.dumbbell(
@@ -533,6 +534,21 @@ def test_a_control_that_ends_its_process_is_named_with_its_run_and_completed_run
     )
     assert set(completed) <= {0, 1}
     assert completed
+
+
+def test_a_batch_that_can_start_only_some_of_its_threads_ends_with_them(monkeypatch):
+    begun = []
+
+    def refuse_the_second(function):
+        if begun:
+            raise MemoryError("no thread could be started")
+        begun.append(start(function))
+        return begun[0]
+
+    monkeypatch.setattr(processes, "start", refuse_the_second)
+    with pytest.raises(MemoryError, match="no thread could be started"):
+        dumbbell.run_many(scenario(Aimd(), quantities=()), runs=4, threads=2, progress=False)
+    begun[0].join()
 
 
 def test_jobs_of_a_process_that_died_once_are_repeated(tmp_path):

@@ -243,7 +243,7 @@ class Store:
         if match is None or file.name != self._name(int(match[1]), int(match[2]), content):
             return None
         try:
-            table = pq.read_table(pa.BufferReader(content))
+            table = _table(content)
         except (OSError, ValueError) as error:
             raise ResultsError(
                 0,
@@ -395,7 +395,7 @@ class Store:
         self._unlisted = [*self._unlisted, name]
         with replacing(self.place / name) as file:
             file.write(buffer)
-        return Part(first, last, name, pq.read_table(pa.BufferReader(buffer)))
+        return Part(first, last, name, _table(buffer))
 
     def _replace(self, count: int, part: Part) -> None:
         """Replace the last `count` parts by a new one in the list."""
@@ -433,6 +433,11 @@ class Store:
                     "two processes that write there at the same time repeat the same runs"
                 )
         return file
+
+
+def _table(content: bytes | pa.Buffer) -> pa.Table:
+    """Return the table of a part. Arrow starts no threads for it, for which there may be no memory."""
+    return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
 
 
 def _joined(tables: Sequence[pa.Table]) -> pa.Table:
