@@ -189,12 +189,21 @@ fn report(state: &State, options: &Options) {
     println!(
         "{refused} values refused and removed, {without} numbers without a scenario, {too_long} checks too long"
     );
-    println!("{:<17} {:>9} {:>9} {:>9} {:>9}", "check", "applied", "skipped", "broken", "seconds");
+    println!(
+        "{:<17} {:>9} {:>9} {:>9} {:>9}  {:>9} (scenario)",
+        "check", "applied", "skipped", "broken", "seconds", "slowest"
+    );
     for check in &options.checks {
         let count = state.checks.get(check.name).copied().unwrap_or_default();
         println!(
-            "{:<17} {:>9} {:>9} {:>9} {:>9.1}",
-            check.name, count.applied, count.skipped, count.broken, count.seconds
+            "{:<17} {:>9} {:>9} {:>9} {:>9.1}  {:>9.1} ({})",
+            check.name,
+            count.applied,
+            count.skipped,
+            count.broken,
+            count.seconds,
+            count.slowest.seconds,
+            count.slowest.number
         );
     }
     if !state.exceptions.is_empty() {

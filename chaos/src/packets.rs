@@ -1,10 +1,14 @@
 //! The packets of a run at all of its nodes.
 
+use crate::generator;
 use dumbbell_sim::Scenario;
 use dumbbell_sim::capture::{Content, Seen, SeenPacket, Sighting, Tap, Watch};
 use std::sync::Mutex;
 
-/// Collects every packet of a run at every node.
+/// Maximum number of packets that are collected. A run with more of them was not meant for a comparison by packet.
+const MOST_SEEN: usize = 20 * generator::MOST_PACKETS as usize;
+
+/// Collects every packet of a run at every node, up to a maximum.
 #[derive(Debug)]
 pub struct Packets {
     nodes: usize,
@@ -32,9 +36,10 @@ impl Packets {
         Packets { nodes: scenario.nodes.len(), seen: Mutex::default() }
     }
 
-    /// What was seen, in order of time.
-    pub fn into_seen(self) -> Vec<Packet> {
-        self.seen.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
+    /// What was seen, in order of time; `None` if there were more packets than the maximum.
+    pub fn into_seen(self) -> Option<Vec<Packet>> {
+        let seen = self.seen.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        (seen.len() <= MOST_SEEN).then_some(seen)
     }
 }
 
@@ -50,7 +55,9 @@ impl Tap for Packets {
             }
             Seen::Sender(_) => None,
         });
-        self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).extend(packets);
+        let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let room = (MOST_SEEN + 1).saturating_sub(seen.len());
+        seen.extend(packets.take(room));
     }
 }
 

@@ -92,7 +92,7 @@ impl Runner {
         self.run_tapped(scenario, (seed, run), None)
     }
 
-    /// Runs a scenario to its end, and returns also its packets at all nodes.
+    /// Runs a scenario to its end, and returns also its packets at all nodes. It takes too long if they are too many.
     pub fn run_with_packets(
         &self,
         scenario: &Scenario,
@@ -101,7 +101,7 @@ impl Runner {
     ) -> Result<(Outcome, Vec<Packet>), Exit> {
         let packets = Packets::new(scenario);
         let outcome = self.run_tapped(scenario, (seed, run), Some(&packets))?;
-        Ok((outcome, packets.into_seen()))
+        Ok((outcome, packets.into_seen().ok_or(Exit::TooLong)?))
     }
 
     fn run_tapped(
@@ -238,6 +238,25 @@ pub fn serve(requests: impl BufRead, mut answers: impl Write) -> std::io::Result
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_packets_than_can_be_compared_take_too_long() {
+        let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Gbit/s", "delay": "1 ms" });
+        let scenario = json!({
+            "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "flows": [{ "name": "f", "from": "a", "to": "b",
+                        "source": { "kind": "cbr", "rate": "900 Mbit/s", "packet": "100 bytes" } }],
+        });
+        let runner = Runner::new(Duration::from_secs(20), None);
+        let packets = |duration: &str| {
+            let mut scenario = scenario.clone();
+            scenario["duration"] = json!(duration);
+            let scenario = Scenario::from_value(&scenario).expect("a valid scenario");
+            runner.run_with_packets(&scenario, 1, 0).map(|(_, packets)| packets.len())
+        };
+        assert!(packets("0.5 s").is_ok_and(|seen| seen > 1_000_000));
+        assert_eq!(packets("1 s"), Err(Exit::TooLong));
+    }
 
     #[test]
     fn a_run_that_takes_long_is_told_from_one_that_does_not_end() {

@@ -61,6 +61,30 @@ pub struct Count {
     /// Time that it took. What several checks use counts for the first.
     #[serde(default)]
     pub seconds: f64,
+    /// The scenario that took longest.
+    #[serde(default)]
+    pub slowest: Slowest,
+}
+
+/// The scenario on which a check took longest.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Slowest {
+    /// Its number.
+    pub number: u64,
+    /// The time that it took.
+    pub seconds: f64,
+}
+
+impl Count {
+    fn add(&mut self, more: Count) {
+        self.applied += more.applied;
+        self.skipped += more.skipped;
+        self.broken += more.broken;
+        self.seconds += more.seconds;
+        if more.slowest.seconds > self.slowest.seconds {
+            self.slowest = more.slowest;
+        }
+    }
 }
 
 /// How often a check met an exception.
@@ -167,11 +191,7 @@ impl State {
         self.runs += block.runs;
         self.packets += block.packets;
         for (name, count) in block.checks {
-            let known = self.checks.entry(name).or_default();
-            known.applied += count.applied;
-            known.skipped += count.skipped;
-            known.broken += count.broken;
-            known.seconds += count.seconds;
+            self.checks.entry(name).or_default().add(count);
         }
         for (check, exceptions) in block.exceptions {
             let known = self.exceptions.entry(check).or_default();
@@ -266,7 +286,8 @@ impl Searcher<'_> {
                 exceptions.entry(note.name.clone()).or_default().add(Excepted::of(note));
             }
             let count = done.checks.entry(check.name.to_owned()).or_default();
-            count.seconds += seconds;
+            count.seconds = seconds;
+            count.slowest = Slowest { number, seconds };
             match verdict {
                 Ok(()) => count.applied += 1,
                 Err(Exit::NotApplicable) => count.skipped += 1,

@@ -3,14 +3,15 @@
 //!
 //! Rates are first rounded such that a byte takes whole nanoseconds. Other times are rounded, and averages of times add
 //! such errors up. Where the slower run has an odd time, or the same packet at a time that differs by less than
-//! [`ROUNDING`], the engine has rounded; both runs are compared up to that instant.
+//! [`ROUNDING`], the engine has rounded; both runs are compared up to that instant, and never in their last moments if
+//! only one of them has packets there.
 
 use super::exceptions::{Exception, without};
 use super::{Case, Exit, Verdict, require};
 use crate::dimensions::{Scale, with_whole_times};
 use crate::packets::Packet;
 use dumbbell_cc::algorithms::cubic::CubicRule;
-use dumbbell_cc::{AlgorithmSpec, Growth, SlowStartSpec, WindowValidation};
+use dumbbell_cc::{AlgorithmSpec, Growth, ReductionBase, SlowStartSpec, WindowValidation};
 use dumbbell_net::impairment::jitter::Distribution;
 use dumbbell_net::queues::dualpi2::SchedulerKind;
 use dumbbell_net::queues::pie::DelayMeasure;
@@ -165,12 +166,18 @@ const OF_SIZES: &[Exception] = &[
         },
     },
     Exception {
-        name: "windows grow by whole bytes",
+        name: "windows and thresholds are whole bytes",
         replace: |scenario| {
             of_tcp(scenario, |tcp| {
                 tcp.window.extra_eighth = false;
                 if tcp.window.growth == Growth::Whole {
                     tcp.window.growth = Growth::Real;
+                }
+                if tcp.window.reduction_base == ReductionBase::Pipe {
+                    tcp.window.reduction_base = ReductionBase::Flight;
+                }
+                if tcp.congestion.name() == "nsvegas" {
+                    replace_by(&mut tcp.congestion, AlgorithmSpec::named("reno"));
                 }
             })
         },
@@ -197,6 +204,18 @@ const OF_SIZES: &[Exception] = &[
             of_links(scenario, |link| {
                 if let QueueSpec::DualPi2(queue) = &mut link.queue {
                     queue.scheduler = SchedulerKind::Wrr;
+                }
+            })
+        },
+    },
+    Exception {
+        name: "the second bucket of a shaper has 1514 bytes by default",
+        replace: |scenario| {
+            of_links(scenario, |link| {
+                if let QueueSpec::TokenBucket(queue) = &mut link.queue
+                    && queue.peak_rate.is_some()
+                {
+                    queue.peak_burst = queue.peak_burst.or(Some(Bytes(1514)));
                 }
             })
         },
@@ -274,7 +293,7 @@ fn compare(case: &Case<'_>, scenario: &Scenario, scale: Scale) -> Verdict {
     for packets in [&mut packets, &mut others] {
         packets.sort_by_key(|packet| (packet.at, packet.node));
     }
-    let rounded = rounded(&packets, &others, scale);
+    let rounded = rounded(&packets, &others, scale, scenario.duration);
     if let Some(at) = rounded {
         case.note_limit("compared up to a rounded time");
         let (before, others) = (until(&packets, at, 0), until(&others, at, scale.time));
@@ -300,7 +319,7 @@ fn compare(case: &Case<'_>, scenario: &Scenario, scale: Scale) -> Verdict {
 const ROUNDING: u64 = 2_000;
 
 /// The time in the faster run from which on rounding may matter.
-fn rounded(packets: &[Packet], others: &[Packet], scale: Scale) -> Option<u64> {
+fn rounded(packets: &[Packet], others: &[Packet], scale: Scale, end: Time) -> Option<u64> {
     let factor = 1 << scale.time;
     let odd = others.iter().find(|packet| packet.at % factor != 0).map(|packet| packet.at / factor);
     let is_close = |one: &Packet, other: &Packet| {
@@ -310,7 +329,10 @@ fn rounded(packets: &[Packet], others: &[Packet], scale: Scale) -> Option<u64> {
     let close = packets.iter().zip(others).find(|(one, other)| one.at * factor != other.at);
     let close = close.filter(|(one, other)| scale.time > 0 && is_close(one, other));
     let close = close.map(|(one, other)| one.at.min(other.at / factor));
-    odd.into_iter().chain(close).min()
+    // A packet of the last moments of one run may come after the end of the other one.
+    let is_cut = scale.time > 0 && packets.len() != others.len();
+    let last = is_cut.then(|| end.0.saturating_sub(ROUNDING));
+    odd.into_iter().chain(close).chain(last).min()
 }
 
 /// The packets before a time of the faster run.

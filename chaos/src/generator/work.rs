@@ -46,15 +46,20 @@ struct Segments {
     /// Segments of the initial and of the maximum window.
     first: f64,
     window: f64,
-    /// Doublings of the window per round trip in slow start.
+    /// Doublings of the window per round trip in slow start, and whether one acknowledgement may cause several.
     doublings: f64,
+    leaps: bool,
     /// Segments that the application offers at the start, and per second.
     offered: f64,
     offered_per_second: f64,
-    /// Connections opened per second; each sends whether or not the path has capacity.
+    /// Connections opened at the start, and per second; each sends whether or not the path has capacity.
+    opened: f64,
     opened_per_second: f64,
     /// Packets sent per delivered segment.
     cost: f64,
+    /// Segments that a timeout sends at once, if the window is open after it, and the first timeout in seconds.
+    after_timeout: f64,
+    timeout: f64,
 }
 
 impl Work {
@@ -121,7 +126,7 @@ impl Work {
 impl Segments {
     fn packets(&self, seconds: f64) -> f64 {
         if self.opened_per_second > 0.0 {
-            let opened = seconds * self.opened_per_second;
+            let opened = self.opened + seconds * self.opened_per_second;
             let carried = (seconds * self.capacity).min(seconds * self.offered_per_second);
             return (opened * (self.first + 4.0) + carried) * self.cost;
         }
@@ -129,7 +134,9 @@ impl Segments {
         let doublings = (rounds * self.doublings).min(60.0);
         let slow_start = self.first * (1_u64 << doublings as u32) as f64;
         let by_window = (1.0 + rounds) * self.window;
-        let carried = self.first + seconds * self.capacity;
+        let leap = if self.leaps { slow_start.min(self.window) } else { 0.0 };
+        let at_once = leap + self.after_timeout * backoffs(1.0 + seconds / self.timeout);
+        let carried = self.first + seconds * self.capacity + at_once;
         let offered = self.offered + seconds * self.offered_per_second;
         carried.min(slow_start).min(by_window).min(offered) * self.cost
     }
@@ -178,6 +185,7 @@ fn segments(
     let turn = rtt.min(given_up);
     let of_window = |window: dumbbell_units::Window| (window.bytes(tcp.mss.0 as u32) / mss).max(1.0);
     let window = of_window(tcp.receive_buffer).min(of_window(tcp.send_buffer));
+    let opened = opened_at_start(&flow.source);
     let (offered, offered_per_second, opened_per_second) = match &flow.source {
         SourceSpec::Transfer(transfer) => ((transfer.size.0 as f64 / mss).ceil(), 0.0, 0.0),
         SourceSpec::Tcplib(source) => {
@@ -196,7 +204,6 @@ fn segments(
         SourceSpec::Web(source) => {
             let bytes = source.document.mean() + source.objects as f64 * source.sizes.mean();
             let interval = source.pause.secs() + turn;
-            let opened = source.connections.min(source.objects.max(1)) as f64;
             (0.0, (bytes / mss + source.objects as f64) / interval, opened / interval)
         }
         SourceSpec::Streaming(source) => {
@@ -217,9 +224,9 @@ fn segments(
     let repeats = backoffs(rtt / timeout).min(f64::from(BACKOFFS));
     let lost_window = of_window(tcp.loss_window).min(window).min(offered.max(1.0));
     let first = of_window(tcp.initial_window).max(2.0).min(window.max(2.0));
-    let doublings = match &tcp.congestion {
-        AlgorithmSpec::Hybla(hybla) => (rtt / hybla.reference.secs()).max(1.0),
-        _ => 1.0,
+    let (doublings, leaps) = match &tcp.congestion {
+        AlgorithmSpec::Hybla(hybla) => ((rtt / hybla.reference.secs()).max(1.0), true),
+        _ => (1.0, false),
     };
     Segments {
         capacity: rate(&paths.forward, segment),
@@ -227,11 +234,29 @@ fn segments(
         first,
         window,
         doublings,
+        leaps,
         offered,
         offered_per_second,
+        opened,
         opened_per_second,
         cost: 2.0 + repeats * lost_window,
+        after_timeout: lost_window - 1.0,
+        timeout,
     }
+}
+
+/// Connections that a source opens together at its start.
+fn opened_at_start(source: &SourceSpec) -> f64 {
+    let connections = match source {
+        SourceSpec::Transfers(source) => match &source.arrivals {
+            ArrivalSpec::Closed(closed) => closed.users,
+            _ => 1,
+        },
+        SourceSpec::Web(source) => source.connections.min(source.objects.max(1)),
+        SourceSpec::Incast(source) => source.senders,
+        _ => 1,
+    };
+    connections as f64
 }
 
 /// The longest timeout, in seconds.
@@ -264,4 +289,32 @@ fn datagrams(source: &SourceSpec) -> Vec<(f64, f64)> {
 fn backoffs(value: f64) -> f64 {
     let powers = std::iter::successors(Some(1.0), |power| Some(power * 2.0));
     powers.take(64).take_while(|&power| power < value).count() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn connections_that_open_together_count_from_the_start() {
+        let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "1 ms" });
+        let packets = |source: serde_json::Value| {
+            let scenario = json!({
+                "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+                "flows": [{ "name": "f", "from": "a", "to": "b", "source": source, "tcp": "reno" }],
+            });
+            let scenario = Scenario::from_value(&scenario).expect("a valid scenario");
+            Work::of(&scenario).packets(1e-6)
+        };
+        let pause = "1000 s";
+        let one = packets(json!({ "kind": "transfers", "arrivals": "regular" }));
+        for source in [
+            json!({ "kind": "incast", "senders": 500, "pause": pause }),
+            json!({ "kind": "web", "connections": 500, "objects": 600, "pause": pause }),
+            json!({ "kind": "transfers", "arrivals": { "kind": "closed", "users": 500, "pause": pause } }),
+        ] {
+            assert!(packets(source.clone()) > 400.0 * one, "{source}");
+        }
+    }
 }
