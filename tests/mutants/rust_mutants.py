@@ -37,7 +37,9 @@ PROFILE = "mutants"
 BUILD = ROOT / "target" / "mutants"
 """Has the copy of the repository that is changed, and what is built of it: what did not change is built once."""
 
-STAGES = {"own": (), "simulator": ("dumbbell-sim", "dumbbell-chaos")}
+OWN, SIMULATOR = "own", "dumbbell-sim"
+
+STAGES = {OWN: (), "simulator": (SIMULATOR, "dumbbell-chaos")}
 """Packages whose tests judge a mutant, in turn; none are those of its own crate."""
 
 LIMIT_S = 60
@@ -107,6 +109,21 @@ def _listed(*arguments: str) -> list[dict[str, Any]]:
     return list(json.loads(found or "[]"))
 
 
+def _with_dependencies() -> dict[str, set[str]]:
+    """Return all packages of the repository, each with itself and those that it uses."""
+    command = ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked"]
+    listed = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
+    used = {
+        one["name"]: {other["name"] for other in one["dependencies"] if other.get("path")}
+        for one in listed["packages"]
+    }
+
+    def closed(package: str) -> set[str]:
+        return {package}.union(*(closed(other) for other in used[package]))
+
+    return {package: closed(package) for package in used}
+
+
 def _copied() -> Path:
     """Return the copy of the repository, in which only files that differ are written."""
     tree = BUILD / "tree"
@@ -139,8 +156,14 @@ class Judge:
         )
         files = [path for name in listed.splitlines() if (path := ROOT / name).is_file()]
         self._all = digest_of(files)
-        tested = (path for path in files if "src" in path.parts and path.suffix == ".rs")
-        self._sources = digest_of(tested, until="#[cfg(test)]")
+        tested = [path for path in files if "src" in path.parts and path.suffix == ".rs"]
+        self._sources = {
+            package: digest_of(
+                (path for path in tested if path.relative_to(ROOT).parts[1] in packages),
+                until="#[cfg(test)]",
+            )
+            for package, packages in _with_dependencies().items()
+        }
 
     def judge(self, mutants: Sequence[Mutant], ledger: Ledger) -> Iterator[Verdict]:
         """Yield a verdict on each mutant, and add it to the ledger."""
@@ -153,19 +176,23 @@ class Judge:
                 self._collect(stage, mutants, ledger)
         for mutant in mutants:
             verdict = ledger.earlier(mutant)
-            if verdict and verdict.sources == self._basis(verdict.outcome):
+            if verdict and verdict.sources == self._basis(mutant, verdict.outcome, verdict.by):
                 yield verdict
 
     def _is_open(self, mutant: Mutant, stage: str, ledger: Ledger) -> bool:
         earlier = ledger.earlier(mutant)
-        if earlier is None or earlier.sources != self._basis(earlier.outcome):
+        if earlier is None or earlier.sources != self._basis(mutant, earlier.outcome, earlier.by):
             return True
         judged = list(STAGES).index(earlier.by)
         return earlier.outcome == SURVIVED and judged < list(STAGES).index(stage)
 
-    def _basis(self, outcome: str) -> str:
-        """Return a digest of what a verdict follows from: more tests kill no fewer mutants."""
-        return f"{self._sources} {self._all}" if outcome == SURVIVED else self._sources
+    def _basis(self, mutant: Mutant, outcome: str, stage: str) -> str:
+        """Return a digest of what a verdict follows from: the changed crate and those it uses, or all that the simulator uses.
+
+        More tests kill no fewer mutants, so that tests count for survivors only.
+        """
+        sources = self._sources[mutant.handle["package"] if stage == OWN else SIMULATOR]
+        return f"{sources} {self._all}" if outcome == SURVIVED else sources
 
     def _run(self, stage: str, packages: Sequence[str], mutants: Sequence[Mutant]) -> None:
         folder = self.folder / stage
@@ -223,5 +250,12 @@ class Judge:
                 if verdict == KILLED and OVERTIME in log and not FAILED.search(log):
                     verdict = TIMEOUT
                 ledger.add(
-                    Verdict(mutant.key, self._basis(verdict), verdict, stage, diff_of(mutant), seconds)
+                    Verdict(
+                        mutant.key,
+                        self._basis(mutant, verdict, stage),
+                        verdict,
+                        stage,
+                        diff_of(mutant),
+                        seconds,
+                    )
                 )
