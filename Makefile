@@ -24,7 +24,7 @@ CHAOS := cargo run --profile chaos --locked --quiet --package dumbbell-chaos --
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
-LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-strip-extras
 REQUIREMENTS := import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))
 
 # Build the engine for the interpreter of the environment, even if others are installed.

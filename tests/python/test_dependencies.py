@@ -21,7 +21,7 @@ TEST = [Requirement(text) for text in EXTRAS["test"]]
 MUTANTS = [Requirement(text) for text in PROJECT["dependency-groups"]["mutants"]]
 OPTIONAL = [Requirement(text) for name, texts in EXTRAS.items() if name != "test" for text in texts]
 
-PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)(?: ; ([^\\\n]+?))?(?: \\)?$", re.M)
+PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+)(?: ; ([^\\\n]+?))?(?: \\)?$", re.M)
 
 # Local modules outside the package that are imported by name.
 OWN = {"dumbbell"}
