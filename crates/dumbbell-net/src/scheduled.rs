@@ -201,7 +201,11 @@ impl ScheduledLink {
             None => Queues::Fifo(spec.queue.start_admission(&setup)?, Fifo::default()),
         };
         let wifi = spec.wifi.as_ref().map(|wifi| Box::new(Wifi::new(wifi, queue_random.clone().fork())));
-        let impairments = Impairments::new(&spec.impairments, &spec.outages, random.clone());
+        let impairments = match &wifi {
+            // Its losses are numbered as well.
+            Some(_) => Some(Impairments::possibly_none(&spec.impairments, outages, random.clone())),
+            None => Impairments::new(&spec.impairments, outages, random.clone()),
+        };
         let waits = spec.wait_percentiles.then(|| Waits::new(spec.queue.is_dual()));
         let has_extras = impairments.is_some() || waits.is_some();
         let extras = has_extras.then(|| Extras { impairments, waits, ..Extras::default() });
@@ -305,11 +309,13 @@ impl ScheduledLink {
         }
     }
 
-    /// State of the transmitter.
+    /// State of the transmitter. A packet is in service on Wi-Fi from its first transmission until it is delivered or given
+    /// up.
     #[inline]
     fn service(&self) -> Service {
-        match self.in_service {
-            Some(service) => Service::Busy(self.backlog.packet(service.slot).size),
+        let aggregated = || self.wifi.as_ref().and_then(|wifi| wifi.slots().next());
+        match self.in_service.map(|service| service.slot).or_else(aggregated) {
+            Some(slot) => Service::Busy(self.backlog.packet(slot).size),
             None => Service::IdleSince(self.idle_since),
         }
     }

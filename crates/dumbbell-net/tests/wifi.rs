@@ -1,6 +1,7 @@
 //! A link of Wi-Fi, against numbers worked by hand.
 
 use dumbbell_net::link::LinkStats;
+use dumbbell_net::queues::droptail::DropTail;
 use dumbbell_net::{ClockedLink, LinkSpec, Packet, QueueSpec, WifiSpec};
 use dumbbell_units::{Bytes, Interval, Limit, Rate, Stream, Time};
 
@@ -79,4 +80,18 @@ fn packets_wait_for_the_medium_for_half_of_the_contention_window_on_average() {
     let (arrived, _) = arrivals(spec, 20_000, "droptail");
     let mean = arrived.last().map_or(0.0, |last| last.0 as f64 / 20_000.0 / US as f64);
     assert!((mean - 276.5).abs() < 1.0, "{mean}");
+}
+
+#[test]
+fn a_packet_on_the_air_is_in_service_and_does_not_wait() {
+    // The first one has the medium after 34 us and is on the air for 175 us; of the two that arrive meanwhile, one fits.
+    let queue = QueueSpec::DropTail(DropTail { limit: Limit::Packets(1), ..DropTail::default() });
+    let spec = LinkSpec { rate: Rate(240_000_000), wifi: Some(fixed()), queue, ..LinkSpec::default() };
+    let always = Interval { from: Time::ZERO, until: Time::NEVER };
+    let mut link = ClockedLink::new(&spec, Stream::new(1, 0, "link:w"), always);
+    for (number, at) in [(0, 0), (1, 100 * US), (2, 100 * US)] {
+        while link.poll_arrival(Time(at)).is_some() {}
+        link.enqueue(Time(at), &Packet::of_size(1458, number));
+    }
+    assert_eq!(link.stats().drops_queue, 1);
 }

@@ -191,14 +191,14 @@ pub struct Impairments {
 impl Impairments {
     /// Their states at the start of a run; `None` if there are none.
     pub fn new(specs: &[ImpairmentSpec], outages: &[Outage], random: Stream) -> Option<Self> {
-        let each: Vec<_> = specs.iter().map(ImpairmentSpec::start).collect();
-        let outages = Outage::losing(outages);
-        (!each.is_empty() || !outages.is_empty()).then_some(Impairments {
-            each,
-            outages,
-            random,
-            data_seen: 0,
-        })
+        let impairments = Impairments::possibly_none(specs, outages, random);
+        (!impairments.each.is_empty() || !impairments.outages.is_empty()).then_some(impairments)
+    }
+
+    /// Their states at the start of a run; without any, packets are only counted.
+    pub fn possibly_none(specs: &[ImpairmentSpec], outages: &[Outage], random: Stream) -> Self {
+        let each = specs.iter().map(ImpairmentSpec::start).collect();
+        Impairments { each, outages: Outage::losing(outages), random, data_seen: 0 }
     }
 
     /// What remains of a packet. Its transmission ends at `at`, no earlier than that of the previous packet.
