@@ -547,15 +547,15 @@ def test_a_folder_that_cannot_be_listed_is_refused_and_not_taken_for_an_empty_on
 # Snapshots
 
 
-def merged_meanwhile(monkeypatch, times):
-    """Let parts vanish while a snapshot is read, the first times; return the numbers of attempts to read a part."""
+def merged_meanwhile(monkeypatch, times, error=errno.ENOENT):
+    """Let parts vanish while a snapshot is read, the first times; return the attempts to read a part."""
     attempts = []
     real = campaign_store.read_bytes
 
     def read(path):
         attempts.append(path)
         if len(attempts) <= times:
-            raise ResultsError(errno.ENOENT, "could not be read: No such file or directory", str(path))
+            raise ResultsError(error, f"could not be read: {os.strerror(error)}", str(path))
         return real(path)
 
     monkeypatch.setattr(campaign_store, "read_bytes", read)
@@ -578,12 +578,10 @@ def test_a_snapshot_of_parts_that_always_vanish_is_refused_in_the_end(sound, mon
 
 
 def test_a_snapshot_with_a_part_that_cannot_be_read_is_refused_at_once(sound, monkeypatch):
-    def read(path):
-        raise ResultsError(errno.EIO, "could not be read: Input/output error", str(path))
-
-    monkeypatch.setattr(campaign_store, "read_bytes", read)
+    attempts = merged_meanwhile(monkeypatch, campaign_store.ATTEMPTS, errno.EIO)
     with pytest.raises(ResultsError, match="Input/output error"):
         opened(sound[0], read_only=True)
+    assert len(attempts) == 1
 
 
 # Full disks
