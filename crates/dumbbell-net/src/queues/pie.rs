@@ -287,11 +287,12 @@ impl Controller {
             self.is_active = true;
             (self.p, self.accumulated, self.burst) = (0.0, 0.0, rule.max_burst);
         }
-        let half = Time(rule.target.0 / 2);
-        if self.p == 0.0 && self.delay < half && self.last_delay < half {
+        // Twice the delay, not half of the target, which is whole nanoseconds.
+        let is_low = |delay: Time| delay.0.saturating_mul(2) < rule.target.0;
+        if self.p == 0.0 && is_low(self.delay) && is_low(self.last_delay) {
             self.burst = rule.max_burst;
         }
-        if self.burst > Time::ZERO || waiting <= rule.spare || self.delay < half && self.p < 0.2 {
+        if self.burst > Time::ZERO || waiting <= rule.spare || is_low(self.delay) && self.p < 0.2 {
             return Verdict::Enqueue;
         }
         if !self.is_chosen(rule, random) {
