@@ -70,7 +70,7 @@ _FLOWS = [
     Column("bytes_retransmitted", "bytes", WINDOW, "Payload retransmitted."),
     Column("timeouts", "timeouts", WINDOW, "Expirations of the retransmission timer, including those of a SYN."),
     Column("fast_retransmits", "fast retransmits", WINDOW, "Fast retransmissions."),
-    Column("completion_s", "s", RUN, "Time from the start until the last byte is acknowledged, or until a workload has ended; missing if it is not."),
+    Column("completion_s", "s", RUN, "Time until the last byte is acknowledged, or a workload has ended; missing otherwise."),
     Column("start_s", "s", RUN, "Time at which the flow starts."),
     Column("rtt_mean_s", "s", WINDOW, "Mean round-trip time of segments sent once and not selectively acknowledged before."),
     Column("rtt_min_s", "s", "start of the run to end of the window", "Minimum round-trip time of segments sent once."),
