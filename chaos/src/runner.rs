@@ -239,9 +239,13 @@ pub fn serve(requests: impl BufRead, mut answers: impl Write) -> std::io::Result
 mod tests {
     use super::*;
 
+    fn link(from: &str, to: &str) -> Value {
+        json!({ "name": from, "from": from, "to": to, "rate": "1 Gbit/s", "delay": "1 ms",
+                "queue": { "kind": "droptail", "limit": "20 packets" } })
+    }
+
     #[test]
     fn more_packets_than_can_be_compared_take_too_long() {
-        let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Gbit/s", "delay": "1 ms" });
         let scenario = json!({
             "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
             "flows": [{ "name": "f", "from": "a", "to": "b",
@@ -260,10 +264,6 @@ mod tests {
 
     #[test]
     fn a_run_that_takes_long_is_told_from_one_that_does_not_end() {
-        let link = |from: &str, to: &str| {
-            json!({ "name": from, "from": from, "to": to, "rate": "1 Gbit/s", "delay": "1 ms",
-                    "queue": { "kind": "droptail", "limit": "20 packets" } })
-        };
         let scenario = json!({
             "duration": "1000000 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
             "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "reno" }],

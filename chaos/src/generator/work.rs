@@ -296,17 +296,19 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    /// Packets of a flow in some seconds.
+    fn packets(source: serde_json::Value, tcp: serde_json::Value, seconds: f64) -> f64 {
+        let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "1 ms" });
+        let scenario = json!({
+            "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "flows": [{ "name": "f", "from": "a", "to": "b", "source": source, "tcp": tcp }],
+        });
+        Work::of(&Scenario::from_value(&scenario).expect("a valid scenario")).packets(seconds)
+    }
+
     #[test]
     fn connections_that_open_together_count_from_the_start() {
-        let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "1 ms" });
-        let packets = |source: serde_json::Value| {
-            let scenario = json!({
-                "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
-                "flows": [{ "name": "f", "from": "a", "to": "b", "source": source, "tcp": "reno" }],
-            });
-            let scenario = Scenario::from_value(&scenario).expect("a valid scenario");
-            Work::of(&scenario).packets(1e-6)
-        };
+        let packets = |source| packets(source, json!("reno"), 1e-6);
         let pause = "1000 s";
         let one = packets(json!({ "kind": "transfers", "arrivals": "regular" }));
         for source in [
@@ -316,5 +318,14 @@ mod tests {
         ] {
             assert!(packets(source.clone()) > 400.0 * one, "{source}");
         }
+    }
+
+    #[test]
+    fn windows_that_are_sent_at_once_count_beyond_the_capacity_of_the_path() {
+        let packets = |tcp| packets(json!("greedy"), tcp, 1.0);
+        let plain = packets(json!("reno"));
+        let leap = json!({ "congestion": { "name": "hybla", "reference": "1 ms" } });
+        assert!(packets(leap) > 10.0 * plain);
+        assert!(packets(json!({ "congestion": "reno", "loss_window": "10 MB" })) > 10.0 * plain);
     }
 }
