@@ -289,9 +289,10 @@ fn compare(case: &Case<'_>, scenario: &Scenario, scale: Scale) -> Verdict {
     })?;
     let (outcome, mut packets) = case.run_with_packets(scenario)?;
     let (against, mut others) = case.run_with_packets(&scaled)?;
-    // At an instant, nodes have no order.
+    // At an instant, neither nodes nor flows have an order: packets that enter different links are handled apart. In which
+    // order they entered the same link shows at its end.
     for packets in [&mut packets, &mut others] {
-        packets.sort_by_key(|packet| (packet.at, packet.node));
+        packets.sort_by_key(|packet| (packet.at, packet.node, packet.flow, packet.is_reverse()));
     }
     let rounded = rounded(&packets, &others, scale, scenario.duration);
     if let Some(at) = rounded {
