@@ -15,6 +15,7 @@ from pathlib import Path
 
 import dask
 import pandas as pd
+import pyarrow as pa
 import pytest
 from distributed import Client, LocalCluster, Security
 
@@ -424,6 +425,58 @@ def test_a_silent_worker_is_named_once_until_its_next_heartbeat():
     heartbeats["a"] = 2.0
     assert listened(1100.0, heartbeat=5.0) == []
     assert listened(1130.0, heartbeat=6.0) == ["worker a has not answered for 30 s"]
+
+
+class Result:
+    """A future whose result cannot be had until it is computed again."""
+
+    def __init__(self, status):
+        self.status = status
+        self.callbacks = []
+
+    def result(self, timeout):
+        if self.status == "lost":
+            self.status = "pending"
+        if self.status != "computed again":
+            raise TimeoutError(timeout)
+        return pa.table({"value": [1]}), 0.5
+
+    def add_done_callback(self, function):
+        self.callbacks.append(function)
+
+
+def test_a_result_that_a_worker_has_lost_is_waited_for():
+    batches = cluster._Batches(goodput, None, range(1), None, None)
+    result = Result("lost")
+    batches._pending[result] = cluster._Batch(range(1))
+    batches._ended.put(result)
+    batches._collect(timeout=1.0, patience=0.0)
+    assert batches._numbers == []
+    assert list(batches._pending) == [result]
+    result.status = "computed again"
+    [announce] = result.callbacks
+    announce(result)
+    batches._collect(timeout=1.0, patience=0.0)
+    assert batches._numbers == [0]
+    assert not batches._pending
+
+
+def test_a_batch_whose_error_is_a_timeout_is_not_waited_for():
+    batches = cluster._Batches(goodput, None, range(1), None, None)
+    result = Result("error")
+    batches._pending[result] = cluster._Batch(range(1))
+    batches._ended.put(result)
+    with pytest.raises(TimeoutError):
+        batches._collect(timeout=1.0, patience=0.0)
+
+
+def test_a_loop_that_cannot_run_raises_its_error(monkeypatch):
+    def none(_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(cluster.asyncio, "run", none)
+    with pytest.raises(OSError, match="Too many open files"):
+        cluster._running_loop()
 
 
 def test_batches_are_halved_down_to_a_single_run():

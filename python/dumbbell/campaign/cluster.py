@@ -37,9 +37,11 @@ from dumbbell.campaign.store import engine_identity
 from dumbbell.environment import computing
 from dumbbell.errors import ScenarioError, installation, refusal
 from dumbbell.run import Job
+from dumbbell.threads import start
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+    from tornado.ioloop import IOLoop
 
 __all__ = ["ClusterError", "OtherEngine", "checked", "cluster_of", "connected", "on_cluster"]
 
@@ -134,8 +136,9 @@ def make_batch(engine: str, work: bytes) -> tuple[pa.Table, float]:
     return table, time.perf_counter() - begin
 
 
-def connected(on: Client | str) -> Client:
-    """Return the client of a cluster.
+@contextmanager
+def connected(on: Client | str) -> Iterator[Client]:
+    """Yield the client of a cluster. A client created for an address is closed at the end.
 
     Parameters
     ----------
@@ -146,6 +149,8 @@ def connected(on: Client | str) -> Client:
     ------
     ScenarioError
         Dask is not installed, or the scheduler does not answer.
+    MemoryError
+        There is no memory for the thread of a client.
     """
     try:
         from distributed import Client
@@ -157,26 +162,68 @@ def connected(on: Client | str) -> Client:
             problem="requires Dask, which is not installed",
         ) from None
     if isinstance(on, Client):
-        return on
+        yield on
+        return
     if not isinstance(on, str):
         raise refusal("on", type(on).__name__, "a distributed.Client or the address of a scheduler")
+    loop, stop = _running_loop()
+    # If it cannot connect, it closes itself later, and needs the loop until then.
+    client = _client_of(on, loop)
     try:
-        return Client(on, timeout=TIMEOUT_S)
+        yield client
+    finally:
+        client.close()
+        stop()
+
+
+def _client_of(address: str, loop: IOLoop) -> Client:
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=TIMEOUT_S, loop=loop)
     except (OSError, ValueError, TypeError) as error:
         # A TypeError is about certificates that the configuration lacks.
         raise refusal(
             "scheduler",
-            on,
+            address,
             "the address of a Dask scheduler, such as tls://10.0.0.1:8786",
             problem=f"does not answer ({error})",
         ) from error
 
 
+def _running_loop() -> tuple[IOLoop, Callable[[], None]]:
+    """Return a loop that runs in a thread, and what stops it; see `start` for why Dask does not start it."""
+    from tornado.ioloop import IOLoop
+
+    begun: queue.SimpleQueue[tuple[IOLoop, asyncio.Event] | BaseException] = queue.SimpleQueue()
+
+    async def until_stopped() -> None:
+        stopped = asyncio.Event()
+        begun.put((IOLoop.current(), stopped))
+        await stopped.wait()
+
+    def run() -> None:
+        try:
+            asyncio.run(until_stopped())
+        except BaseException as error:
+            begun.put(error)
+
+    thread = start(run)
+    found = begun.get()
+    if isinstance(found, BaseException):
+        raise found
+    loop, stopped = found
+
+    def stop() -> None:
+        loop.add_callback(stopped.set)
+        thread.join()
+
+    return loop, stop
+
+
 @contextmanager
 def cluster_of(on: Client | str | None) -> Iterator[tuple[Client | None, list[str]]]:
     """Yield the client of a cluster and warnings about its workers; ``None`` without a cluster.
-
-    A client created for an address is closed at the end.
 
     Parameters
     ----------
@@ -191,12 +238,8 @@ def cluster_of(on: Client | str | None) -> Iterator[tuple[Client | None, list[st
     if on is None:
         yield None, []
         return
-    client = connected(on)
-    try:
+    with connected(on) as client:
         yield client, checked(client)
-    finally:
-        if client is not on:
-            client.close()
 
 
 def checked(client: Client) -> list[str]:
@@ -450,12 +493,13 @@ class _Batches:
         try:
             table, took_s = future.result(timeout=patience)
         except TimeoutError:
-            if future.status != "finished":
+            if future.status == "error":
                 # It is the error of the batch.
                 raise
-            # The worker that has the result is silent. Others go on meanwhile.
+            # The worker that has the result is silent, or it has lost the result, which is computed again. Others go on
+            # meanwhile.
             self._pending[future] = batch
-            self._ended.put(future)
+            future.add_done_callback(self._ended.put)
             return
         except KilledWorker as error:
             if len(batch.positions) > 1:
