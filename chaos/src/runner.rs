@@ -87,7 +87,7 @@ impl Runner {
         }
     }
 
-    /// Runs a scenario to its end.
+    /// Runs a scenario to its end. It takes too long if it has too many packets in flight.
     pub fn run(&self, scenario: &Scenario, seed: u64, run: u64) -> Result<Outcome, Exit> {
         self.run_tapped(scenario, (seed, run), None)
     }
@@ -110,13 +110,16 @@ impl Runner {
         (seed, run): (u64, u64),
         tap: Option<&dyn Tap>,
     ) -> Result<Outcome, Exit> {
-        // The worker has no limit either.
+        // The worker has no limit of samples either.
         let outcome = self.watched(|stop| {
             let clock = Some(&self.watch.clock);
             let unlimited = Supervision { max_samples: u64::MAX, tap, clock, ..stop.into() };
             run_unless(unlimited, scenario, seed, run)
         })?;
         let outcome = outcome.ok_or_else(|| self.unended())?;
+        if outcome.overflow.is_some() {
+            return Err(Exit::TooLong);
+        }
         self.count(&outcome);
         Ok(outcome)
     }

@@ -194,6 +194,7 @@ ENVIRONMENT = {
     "negative samples": ({"DUMBBELL_MAX_SAMPLES": "-1"}, "DUMBBELL_MAX_SAMPLES", ["run", "scenario.toml"]),
     "many samples": ({"DUMBBELL_MAX_SAMPLES": "9" * 50}, "DUMBBELL_MAX_SAMPLES", ["run", "scenario.toml"]),
     "few samples": ({"DUMBBELL_MAX_SAMPLES": "3"}, "DUMBBELL_MAX_SAMPLES", ["run", "scenario.toml"]),
+    "few packets": ({"DUMBBELL_MAX_IN_FLIGHT": "1"}, "DUMBBELL_MAX_IN_FLIGHT", ["run", "scenario.toml"]),
     "papers": ({"DUMBBELL_PAPERS": "nowhere"}, "nowhere", ["reproduce", "altman"]),
     "peers": ({"DUMBBELL_PEERS": "nowhere"}, "nowhere", ["cross-validate", "ns2"]),
     "escapes": ({"DUMBBELL_PAPERS": "\x1b[31mred"}, "red", ["reproduce", "all"]),

@@ -208,10 +208,23 @@ def test_probes_that_record_too_much_are_refused(two_hosts, monkeypatch):
         dumbbell.run(periodic)
 
 
+def test_more_packets_in_flight_than_allowed_are_refused(two_hosts, monkeypatch):
+    monkeypatch.setenv("DUMBBELL_MAX_IN_FLIGHT", "3")
+    with pytest.raises(ScenarioError, match=r"flows: .*at most 3 packets in flight.*DUMBBELL_MAX_IN_FLIGHT"):
+        dumbbell.run(two_hosts)
+
+
+def test_a_window_that_memory_cannot_hold_is_refused(two_hosts):
+    whole = {"mss": "1 bytes", "initial_window": "4 GB", "receive_buffer": "unlimited"}
+    with pytest.raises(ScenarioError, match="at most 33554432 packets in flight"):
+        dumbbell.run(two_hosts.with_values({"flows.fg.tcp": whole}))
+
+
+@pytest.mark.parametrize("name", ["DUMBBELL_MAX_SAMPLES", "DUMBBELL_MAX_IN_FLIGHT"])
 @pytest.mark.parametrize("stated", ["0", "-1", "many", "1.5", ""])
-def test_a_limit_that_is_no_number_is_refused(two_hosts, monkeypatch, stated):
-    monkeypatch.setenv("DUMBBELL_MAX_SAMPLES", stated)
-    with pytest.raises(ScenarioError, match="DUMBBELL_MAX_SAMPLES"):
+def test_a_limit_that_is_no_number_is_refused(two_hosts, monkeypatch, name, stated):
+    monkeypatch.setenv(name, stated)
+    with pytest.raises(ScenarioError, match=name):
         dumbbell.run(two_hosts)
 
 

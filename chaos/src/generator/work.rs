@@ -135,10 +135,10 @@ impl Segments {
         let slow_start = self.first * (1_u64 << doublings as u32) as f64;
         let by_window = (1.0 + rounds) * self.window;
         let leap = if self.leaps { slow_start.min(self.window) } else { 0.0 };
-        let at_once = leap + self.after_timeout * backoffs(1.0 + seconds / self.timeout);
-        let carried = self.first + seconds * self.capacity + at_once;
+        let carried = (self.first + seconds * self.capacity + leap).min(slow_start);
+        let sent_again = self.after_timeout * backoffs(1.0 + seconds / self.timeout);
         let offered = self.offered + seconds * self.offered_per_second;
-        carried.min(slow_start).min(by_window).min(offered) * self.cost
+        (carried + sent_again).min(by_window).min(offered) * self.cost
     }
 }
 
@@ -322,10 +322,13 @@ mod tests {
 
     #[test]
     fn windows_that_are_sent_at_once_count_beyond_the_capacity_of_the_path() {
-        let packets = |tcp| packets(json!("greedy"), tcp, 1.0);
-        let plain = packets(json!("reno"));
+        let plain = packets(json!("greedy"), json!("reno"), 1.0);
         let leap = json!({ "congestion": { "name": "hybla", "reference": "1 ms" } });
-        assert!(packets(leap) > 10.0 * plain);
-        assert!(packets(json!({ "congestion": "reno", "loss_window": "10 MB" })) > 10.0 * plain);
+        assert!(packets(json!("greedy"), leap, 1.0) > 10.0 * plain);
+        let loss_window = json!({ "congestion": "reno", "loss_window": "10 MB" });
+        // Also where slow start would still send little.
+        for seconds in [5e-3, 1.0] {
+            assert!(packets(json!("greedy"), loss_window.clone(), seconds) > 10.0 * plain, "{seconds} s");
+        }
     }
 }

@@ -85,6 +85,11 @@ impl<P: Copy> Flights<P> {
         slot
     }
 
+    /// Largest number of packets stored at one time so far.
+    pub fn most(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
     /// The packet in a slot.
     #[inline]
     pub fn packet(&self, slot: u32) -> &Packet<P> {

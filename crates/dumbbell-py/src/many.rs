@@ -5,8 +5,8 @@ use crate::control::Fault;
 use crate::{EngineError, refused};
 use dumbbell_sim::capture::Tap;
 use dumbbell_sim::journal::Request;
-use dumbbell_sim::supervision::MAX_SAMPLES;
-use dumbbell_sim::{Batch, Job, Outcome, Overflow, Scenario, Supervision};
+use dumbbell_sim::supervision::{MAX_IN_FLIGHT, MAX_SAMPLES};
+use dumbbell_sim::{Batch, Excess, Job, Outcome, Overflow, Scenario, Supervision};
 use dumbbell_units::Time;
 use dumbbell_units::spec::SpecError;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError};
@@ -20,6 +20,8 @@ use std::time::Duration;
 
 /// The environment variable that states how many samples the probes of a run may record.
 const MAX_SAMPLES_NAME: &str = "DUMBBELL_MAX_SAMPLES";
+/// The environment variable that limits the packets in flight.
+const MAX_IN_FLIGHT_NAME: &str = "DUMBBELL_MAX_IN_FLIGHT";
 
 /// Interval between progress reports and checks for interrupts.
 const HEARTBEAT: Duration = Duration::from_millis(100);
@@ -101,6 +103,7 @@ struct Shared<'a> {
     /// Simulated time of the run in progress, in ns; of any run if there are several.
     clock: AtomicU64,
     max_samples: u64,
+    max_in_flight: u64,
     journal: Option<Request>,
     tap: Option<&'a dyn Tap>,
     /// The error message of a failed engine.
@@ -127,6 +130,7 @@ impl Shared<'_> {
             stop: &self.end.stop,
             clock: Some(&self.clock),
             max_samples: self.max_samples,
+            max_in_flight: self.max_in_flight,
             journal: self.journal,
             tap: self.tap,
         };
@@ -170,16 +174,27 @@ impl Shared<'_> {
     }
 }
 
-/// The error of a run whose probes recorded too much.
+/// The error of a run that needs too much memory.
 fn too_many(overflow: Overflow) -> SpecError {
-    let Overflow { samples, max_samples, at } = overflow;
-    SpecError {
-        field: "probes".to_owned(),
-        value: format!("{samples} samples in the first {:.6} s", at.secs()),
-        accepted: format!(
-            "at most {max_samples} samples in a run: a period, fewer flows, links or quantities, or a larger number in \
-             the environment variable {MAX_SAMPLES_NAME}"
+    let Overflow { of, count, limit, at } = overflow;
+    let (field, what, accepted, name) = match of {
+        Excess::Samples => (
+            "probes",
+            "samples in the first",
+            "samples in a run: a period, fewer flows, links or quantities",
+            MAX_SAMPLES_NAME,
         ),
+        Excess::Packets => (
+            "flows",
+            "packets in flight after",
+            "packets in flight and in queues: smaller windows, bursts or rates",
+            MAX_IN_FLIGHT_NAME,
+        ),
+    };
+    SpecError {
+        field: field.to_owned(),
+        value: format!("{count} {what} {:.6} s", at.secs()),
+        accepted: format!("at most {limit} {accepted}, or a larger number in the environment variable {name}"),
         suggestion: None,
     }
 }
@@ -243,6 +258,7 @@ pub fn run(
         completed: AtomicUsize::new(0),
         clock: AtomicU64::new(0),
         max_samples: limit(MAX_SAMPLES_NAME, MAX_SAMPLES)?,
+        max_in_flight: limit(MAX_IN_FLIGHT_NAME, MAX_IN_FLIGHT)?,
         journal: listeners.journal,
         tap: listeners.tap,
         fault: Mutex::new(None),

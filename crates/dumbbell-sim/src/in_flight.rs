@@ -179,6 +179,12 @@ impl<P: Copy> InFlight<P> {
         to_hosts + self.points().map(MergePoint::len).sum::<usize>()
     }
 
+    /// Largest number of packets in flight or in queues at one time so far.
+    #[inline]
+    pub fn most(&self) -> u64 {
+        self.flights.most()
+    }
+
     /// The packets in flight, in no particular order.
     pub fn packets(&self) -> impl Iterator<Item = &Packet<P>> {
         let to_hosts = self.to_hosts.iter().flat_map(|queue| self.flights.packets(queue));

@@ -28,7 +28,7 @@ pub use prefix::{Families, SharedPrefix};
 pub use scenario::Scenario;
 pub use simulation::{Steps, run, run_unless};
 pub use stated::Stated;
-pub use supervision::{Overflow, Supervision};
+pub use supervision::{Excess, Overflow, Supervision};
 
 /// Version of the engine; results are only comparable within one.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

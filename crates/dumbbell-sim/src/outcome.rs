@@ -262,7 +262,7 @@ pub struct Outcome {
     pub recordings: Vec<Recording>,
     /// What a flow did, if the caller asked.
     pub journal: Option<Box<Journal>>,
-    /// The run was ended because its probes recorded too much; nothing else is known of it.
+    /// The run was ended because it needed too much memory; nothing else is known of it.
     pub overflow: Option<Overflow>,
 }
 

@@ -5,7 +5,7 @@ mod common;
 use common::{described, transfer, two_hosts, with_flow};
 use dumbbell_sim::congestion::AlgorithmSpec;
 use dumbbell_sim::journal::{Entry, Journal, Kind, Request, TimerChange};
-use dumbbell_sim::{Outcome, Scenario, Supervision, run, run_unless};
+use dumbbell_sim::{Excess, Outcome, Scenario, Supervision, run, run_unless};
 use dumbbell_tcp::Cause;
 use dumbbell_units::Time;
 use serde_json::{Value, json};
@@ -194,5 +194,6 @@ fn a_run_tells_the_time_it_has_reached_and_ends_if_its_probes_record_too_much() 
     }
     let limited = run_unless(Supervision { max_samples: 1000, ..supervision }, &scenario, 1, 0).unwrap();
     let overflow = limited.overflow.unwrap();
-    assert!(overflow.samples > 1000 && overflow.samples < 3000 && overflow.at < Time(10 * SECOND));
+    assert_eq!(overflow.of, Excess::Samples);
+    assert!(overflow.count > 1000 && overflow.count < 3000 && overflow.at < Time(10 * SECOND));
 }

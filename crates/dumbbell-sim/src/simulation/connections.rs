@@ -2,7 +2,7 @@
 
 use super::events::Tracer;
 use super::payload::Payload;
-use super::{Connection, NONE, Simulation, TCP_OF_DATAGRAMS, Writer};
+use super::{BURST, Connection, NONE, Simulation, TCP_OF_DATAGRAMS, Writer};
 use crate::events::Event;
 use crate::forwarding::Forwarding;
 use dumbbell_net::tcplib::Telnet;
@@ -16,13 +16,14 @@ impl<'a> Simulation<'a> {
         tcp.map_or(&TCP_OF_DATAGRAMS, |tcp| &tcp.0)
     }
 
-    /// Sends all available segments, then updates deadline, completion and probes.
+    /// Sends all available segments, up to a burst in one event, then updates deadline, completion and probes.
     #[inline]
     pub(super) fn pump(&mut self, owner: u32) {
         let index = owner as usize;
         let flow = self.connections[index].flow;
         let is_watched = self.journal.is_some() || self.capture.is_some();
-        loop {
+        let mut left = BURST;
+        while left > 0 {
             if is_watched {
                 self.watch_sender(owner);
             }
@@ -32,6 +33,7 @@ impl<'a> Simulation<'a> {
                 self.watch_segment(owner, segment);
             }
             self.send_segment(owner, flow, segment);
+            left -= 1;
         }
         if is_watched {
             self.end_sending(owner);
@@ -40,10 +42,23 @@ impl<'a> Simulation<'a> {
             self.record_flow(owner, flow);
         }
         self.arm(owner);
+        if left == 0 {
+            self.continue_burst(owner);
+        }
         let connection = &self.connections[index];
         if !connection.writes_on && connection.sender.is_complete() {
             self.on_all_acknowledged(owner);
         }
+    }
+
+    /// Asks a sender for more segments in another event of this instant.
+    #[cold]
+    #[inline(never)]
+    fn continue_burst(&mut self, owner: u32) {
+        let connection = &mut self.connections[owner as usize];
+        connection.has_more = true;
+        connection.release_at = self.network.now;
+        self.network.events.push(self.network.now, Event::Deadline(owner));
     }
 
     /// A sender is about to be asked for a segment.
@@ -131,6 +146,7 @@ impl<'a> Simulation<'a> {
         if is_release {
             connection.release_at = Time::NEVER;
         }
+        let has_more = std::mem::take(&mut connection.has_more);
         let sender_due = connection.sender.next_deadline() <= self.network.now;
         let receiver_due = connection.receiver.next_deadline() <= self.network.now;
         if receiver_due && let Some(ack) = connection.receiver.on_deadline(self.network.now) {
@@ -141,6 +157,8 @@ impl<'a> Simulation<'a> {
         if sender_due {
             self.note(5 << 32 | u64::from(owner), 0);
             self.on_sender_deadline(owner);
+        } else if has_more {
+            self.pump(owner);
         } else {
             self.arm(owner);
         }
@@ -206,6 +224,7 @@ impl<'a> Simulation<'a> {
             label,
             is_open: true,
             writes_on,
+            has_more: false,
             sender,
             receiver: Receiver::new(params, to),
             deadline_at: Time::NEVER,

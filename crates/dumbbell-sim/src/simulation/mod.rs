@@ -53,6 +53,8 @@ struct Connection {
     is_open: bool,
     /// The application may write again.
     writes_on: bool,
+    /// The sender has sent a whole burst, and may have more segments at this instant.
+    has_more: bool,
     sender: Sender,
     receiver: Receiver,
     /// Times of the pending deadline event and of the pacer's event. They are separate because a paced sender requests
@@ -183,7 +185,7 @@ pub(crate) struct Simulation<'a> {
     journal: Option<Box<Journal>>,
     /// Samples that the probes may record.
     max_samples: u64,
-    /// They have recorded more.
+    /// There was more than is allowed.
     overflow: Option<Overflow>,
     /// Packets and states of senders that are to be reported, if the caller asks.
     capture: Option<Box<Capture>>,
@@ -192,12 +194,10 @@ pub(crate) struct Simulation<'a> {
 /// Runs a scenario once. The scenario must come from one of its checked constructors.
 pub fn run(scenario: &Scenario, seed: u64, run: u64) -> Outcome {
     let never = AtomicBool::new(false);
-    let supervision = Supervision { max_samples: u64::MAX, ..Supervision::from(&never) };
-    run_unless(supervision, scenario, seed, run).unwrap_or_default()
+    run_unless(Supervision::from(&never).without_limits(), scenario, seed, run).unwrap_or_default()
 }
 
-/// Like [`run`], but under supervision: `None` if it was stopped. If its probes record too much, the outcome says only
-/// that.
+/// Like [`run`], but under supervision: `None` if it was stopped. If it needs too much memory, the outcome says only that.
 pub fn run_unless<'a>(
     supervision: impl Into<Supervision<'a>>,
     scenario: &Scenario,
@@ -210,8 +210,11 @@ pub fn run_unless<'a>(
     Some(simulation.finish())
 }
 
-/// Events between two checks of the stop flag, a power of two. An event may send a hundred thousand packets.
+/// Events between two checks of the stop flag and of the packets in flight, a power of two. An event may send a hundred
+/// thousand packets.
 const EVENTS_PER_STOP_CHECK: u64 = 1 << 6;
+/// Segments that a sender sends in one event; the others of a window follow in more events of the same instant.
+const BURST: u32 = 100_000;
 /// Events between two of the other checks, such as settlements if the run may end early; a multiple of the above.
 const EVENTS_PER_SETTLEMENT: u64 = 1 << 10;
 
@@ -365,7 +368,7 @@ impl<'a> Simulation<'a> {
         self.network.events.push(started_at, Event::Flow(index));
     }
 
-    /// Runs to the end, or until the probes have recorded too much. `None` if it was stopped before.
+    /// Runs to the end, or until it needs too much memory. `None` if it was stopped before.
     pub(crate) fn run(&mut self, supervision: &Supervision<'_>) -> Option<()> {
         self.handle_until(supervision, self.scenario.duration)?;
         if !self.is_complete() {
@@ -395,8 +398,8 @@ impl<'a> Simulation<'a> {
         self.to_complete == 0 && self.scenario.may_end_early()
     }
 
-    /// Handles the events up to `last` or to the completion of the run, including all events at that time, or until
-    /// the probes have recorded too much. `None` if it was stopped before.
+    /// Handles the events up to `last` or to the completion of the run, including all events at that time, or until it
+    /// needs too much memory. `None` if it was stopped before.
     fn handle_until(&mut self, supervision: &Supervision<'_>, mut last: Time) -> Option<()> {
         if self.is_complete() || self.overflow.is_some() {
             return Some(());
@@ -414,7 +417,10 @@ impl<'a> Simulation<'a> {
                 if supervision.stop.load(Ordering::Relaxed) {
                     return None;
                 }
-                if self.event_count.is_multiple_of(EVENTS_PER_SETTLEMENT) && !self.look_around(supervision) {
+                if !self.check_in_flight(supervision.max_in_flight)
+                    || self.event_count.is_multiple_of(EVENTS_PER_SETTLEMENT)
+                        && !self.look_around(supervision)
+                {
                     return Some(());
                 }
             }

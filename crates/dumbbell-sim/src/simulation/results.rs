@@ -3,7 +3,7 @@
 use super::Simulation;
 use crate::forwarding::Forwarding;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome, Percentiles};
-use crate::supervision::Overflow;
+use crate::supervision::{Excess, Overflow};
 use crate::trace::{Measure, Quantity, Recording};
 use dumbbell_net::PacketKind;
 use dumbbell_tcp::Sender;
@@ -78,9 +78,19 @@ impl Simulation<'_> {
         let waiting: usize = traced.map(|(link, _)| link.samples()).sum();
         let samples = (kept + waiting) as u64;
         if samples > self.max_samples {
-            let max_samples = self.max_samples;
-            self.overflow = Some(Overflow { samples, max_samples, at: self.network.now });
+            let (limit, at) = (self.max_samples, self.network.now);
+            self.overflow = Some(Overflow { of: Excess::Samples, count: samples, limit, at });
         }
+    }
+
+    /// Finds out whether too many packets are in flight. False if they are.
+    #[inline]
+    pub(super) fn check_in_flight(&mut self, limit: u64) -> bool {
+        let count = self.network.in_flight.most();
+        if count > limit {
+            self.overflow = Some(Overflow { of: Excess::Packets, count, limit, at: self.network.now });
+        }
+        count <= limit
     }
 
     /// The results. After an overflow there are none but the overflow.

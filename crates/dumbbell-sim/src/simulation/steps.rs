@@ -20,7 +20,7 @@ impl<'a> Steps<'a> {
     /// The run before its first event. The scenario must come from one of its checked constructors.
     pub fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
         let never = AtomicBool::new(false);
-        let supervision = Supervision { max_samples: u64::MAX, ..Supervision::from(&never) };
+        let supervision = Supervision::from(&never).without_limits();
         Steps { simulation: Simulation::new(scenario, (seed, run), &supervision), now: Time::ZERO }
     }
 
@@ -44,7 +44,7 @@ impl<'a> Steps<'a> {
     /// Runs until a time, or to the end if that is earlier. `None` if `stop` became true before.
     pub fn run_until(&mut self, stop: &AtomicBool, until: Time) -> Option<()> {
         let until = until.min(self.simulation.scenario.duration);
-        self.simulation.handle_until(&stop.into(), until)?;
+        self.simulation.handle_until(&Supervision::from(stop).without_limits(), until)?;
         self.now = if self.simulation.is_complete() { self.simulation.network.now } else { until };
         Some(())
     }
@@ -57,7 +57,7 @@ impl<'a> Steps<'a> {
 
     /// Runs to the end and returns the results. `None` if `stop` became true before.
     pub fn finish(mut self, stop: &AtomicBool) -> Option<Outcome> {
-        self.simulation.run(&stop.into())?;
+        self.simulation.run(&Supervision::from(stop).without_limits())?;
         Some(self.simulation.finish())
     }
 }

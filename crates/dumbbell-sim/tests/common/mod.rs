@@ -39,9 +39,9 @@ pub fn with_flow(mut scenario: Value, name: &str, tcp: Value, source: Value) -> 
     scenario
 }
 
-/// What [`dumbbell_sim::run`] applies, but for the stop: no limit of samples.
+/// What [`dumbbell_sim::run`] applies, but for the stop: no limit of memory.
 pub fn unlimited(stop: &AtomicBool) -> Supervision<'_> {
-    Supervision { max_samples: u64::MAX, ..Supervision::from(stop) }
+    Supervision::from(stop).without_limits()
 }
 
 /// A transfer of 40 segments of 960 bytes with a window of at most eight; the bottleneck loses the given ones.
