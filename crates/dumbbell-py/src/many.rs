@@ -194,7 +194,9 @@ fn too_many(overflow: Overflow) -> SpecError {
     SpecError {
         field: field.to_owned(),
         value: format!("{count} {what} {:.6} s", at.secs()),
-        accepted: format!("at most {limit} {accepted}, or a larger number in the environment variable {name}"),
+        accepted: format!(
+            "at most {limit} {accepted}, or a larger number in the environment variable {name}"
+        ),
         suggestion: None,
     }
 }
