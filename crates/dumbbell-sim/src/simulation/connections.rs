@@ -59,6 +59,7 @@ impl<'a> Simulation<'a> {
         connection.has_more = true;
         connection.release_at = self.network.now;
         self.network.events.push(self.network.now, Event::Deadline(owner));
+        self.next_stop_check = 0;
     }
 
     /// A sender is about to be asked for a segment.

@@ -157,6 +157,8 @@ pub(crate) struct Simulation<'a> {
     network: Network<Payload>,
     window: Interval,
     event_count: u64,
+    /// Number of the event at which the caller is asked whether to stop.
+    next_stop_check: u64,
     fingerprint: u64,
     hot_flows: Vec<HotFlowState>,
     /// Round-trip times and one-way delays of each flow within the measurement window; empty if not requested.
@@ -213,7 +215,8 @@ pub fn run_unless<'a>(
 /// Events between two checks of the stop flag and of the packets in flight, a power of two. An event may send a hundred
 /// thousand packets.
 const EVENTS_PER_STOP_CHECK: u64 = 1 << 6;
-/// Segments that a sender sends in one event; the others of a window follow in more events of the same instant.
+/// Segments that a sender sends in one event. The others of a window follow in more events of the same instant, with a check
+/// before each.
 const BURST: u32 = 100_000;
 /// Events between two of the other checks, such as settlements if the run may end early; a multiple of the above.
 const EVENTS_PER_SETTLEMENT: u64 = 1 << 10;
@@ -234,6 +237,7 @@ impl<'a> Simulation<'a> {
             network,
             window,
             event_count: 0,
+            next_stop_check: EVENTS_PER_STOP_CHECK,
             fingerprint: 0xcbf2_9ce4_8422_2325,
             hot_flows: Vec::new(),
             rtts: Vec::new(),
@@ -413,7 +417,8 @@ impl<'a> Simulation<'a> {
             if at >= self.next_change {
                 self.apply_changes();
             }
-            if self.event_count.is_multiple_of(EVENTS_PER_STOP_CHECK) {
+            if self.event_count >= self.next_stop_check {
+                self.next_stop_check = (self.event_count | (EVENTS_PER_STOP_CHECK - 1)) + 1;
                 if supervision.stop.load(Ordering::Relaxed) {
                     return None;
                 }
