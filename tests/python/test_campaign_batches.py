@@ -12,6 +12,13 @@ class Future:
     def __init__(self, status, error=None):
         self.status = status
         self.error = error
+        self.waiting = []
+
+    def add_done_callback(self, function):
+        if self.status == "pending":
+            self.waiting.append(function)
+        else:
+            function(self)
 
     def result(self, timeout):
         raise self.error or TimeoutError(f"after {timeout} s")
@@ -30,6 +37,17 @@ def test_a_result_that_a_silent_worker_has_is_waited_for_again():
     batches = pending(future)
     batches._collect(timeout=0.0, patience=0.1)
     assert list(batches._pending) == [future]
+    assert batches._ended.get_nowait() is future
+
+
+def test_a_result_that_a_worker_has_lost_is_waited_for_until_it_is_computed_again():
+    future = Future("pending")
+    batches = pending(future)
+    batches._collect(timeout=0.0, patience=0.1)
+    assert list(batches._pending) == [future]
+    assert batches._ended.empty()
+    [announce] = future.waiting
+    announce(future)
     assert batches._ended.get_nowait() is future
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import dask
 import pandas as pd
-import pyarrow as pa
 import pytest
 from distributed import Client, LocalCluster, Security
 
@@ -427,47 +426,16 @@ def test_a_silent_worker_is_named_once_until_its_next_heartbeat():
     assert listened(1130.0, heartbeat=6.0) == ["worker a has not answered for 30 s"]
 
 
-class Result:
-    """A future whose result cannot be had until it is computed again."""
+def test_a_client_without_memory_for_its_thread_is_an_error(monkeypatch):
+    def none(_):
+        raise MemoryError("a thread could not begin")
 
-    def __init__(self, status):
-        self.status = status
-        self.callbacks = []
-
-    def result(self, timeout):
-        if self.status == "lost":
-            self.status = "pending"
-        if self.status != "computed again":
-            raise TimeoutError(timeout)
-        return pa.table({"value": [1]}), 0.5
-
-    def add_done_callback(self, function):
-        self.callbacks.append(function)
-
-
-def test_a_result_that_a_worker_has_lost_is_waited_for():
-    batches = cluster._Batches(goodput, None, range(1), None, None)
-    result = Result("lost")
-    batches._pending[result] = cluster._Batch(range(1))
-    batches._ended.put(result)
-    batches._collect(timeout=1.0, patience=0.0)
-    assert batches._numbers == []
-    assert list(batches._pending) == [result]
-    result.status = "computed again"
-    [announce] = result.callbacks
-    announce(result)
-    batches._collect(timeout=1.0, patience=0.0)
-    assert batches._numbers == [0]
-    assert not batches._pending
-
-
-def test_a_batch_whose_error_is_a_timeout_is_not_waited_for():
-    batches = cluster._Batches(goodput, None, range(1), None, None)
-    result = Result("error")
-    batches._pending[result] = cluster._Batch(range(1))
-    batches._ended.put(result)
-    with pytest.raises(TimeoutError):
-        batches._collect(timeout=1.0, patience=0.0)
+    monkeypatch.setattr(cluster, "start", none)
+    with (
+        pytest.raises(MemoryError, match="a thread could not begin"),
+        cluster.connected("tcp://127.0.0.1:9"),
+    ):
+        pass
 
 
 def test_a_loop_that_cannot_run_raises_its_error(monkeypatch):

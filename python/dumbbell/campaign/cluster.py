@@ -41,7 +41,6 @@ from dumbbell.threads import start
 
 if TYPE_CHECKING:
     from distributed import Client, Future
-    from tornado.ioloop import IOLoop
 
 __all__ = ["ClusterError", "OtherEngine", "checked", "cluster_of", "connected", "on_cluster"]
 
@@ -176,7 +175,7 @@ def connected(on: Client | str) -> Iterator[Client]:
         stop()
 
 
-def _client_of(address: str, loop: IOLoop) -> Client:
+def _client_of(address: str, loop: Any) -> Client:
     from distributed import Client
 
     try:
@@ -191,15 +190,15 @@ def _client_of(address: str, loop: IOLoop) -> Client:
         ) from error
 
 
-def _running_loop() -> tuple[IOLoop, Callable[[], None]]:
-    """Return a loop that runs in a thread, and what stops it; see `start` for why Dask does not start it."""
-    from tornado.ioloop import IOLoop
+def _running_loop() -> tuple[Any, Callable[[], None]]:
+    """Return a loop of Tornado that runs in a thread, and what stops it; see `start` for why Dask does not start it."""
+    from distributed.utils import LoopRunner
 
-    begun: queue.SimpleQueue[tuple[IOLoop, asyncio.Event] | BaseException] = queue.SimpleQueue()
+    begun: queue.SimpleQueue[tuple[Any, asyncio.Event] | BaseException] = queue.SimpleQueue()
 
     async def until_stopped() -> None:
         stopped = asyncio.Event()
-        begun.put((IOLoop.current(), stopped))
+        begun.put((LoopRunner(asynchronous=True).loop, stopped))
         await stopped.wait()
 
     def run() -> None:
