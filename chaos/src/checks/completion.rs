@@ -8,12 +8,15 @@ use dumbbell_sim::scenario::{FlowSpec, Start};
 use dumbbell_tcp::DelayedAck;
 use dumbbell_tcp::config::DelayedAckParams;
 use dumbbell_tcp::rtt::{RfcTimer, TimerSpec};
-use dumbbell_units::Time;
+use dumbbell_units::{Time, Window};
 
 /// Maximum number of segments of all transfers.
 const SEGMENTS: u64 = 5_000;
 /// Maximum round-trip time of a segment without queueing, in seconds.
 const ROUND_TRIP: f64 = 1.0;
+/// Maximum time that a segment and its acknowledgement spend in queues, in seconds. A sender gives up after twelve timeouts
+/// from 1 s to 60 s, which are 483 s together.
+const LONGEST_WAIT: f64 = 400.0;
 
 pub fn holds(case: &Case<'_>) -> Verdict {
     let mut alone = case.scenario.clone();
@@ -24,6 +27,7 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     clear_the_way(&mut alone);
     let rtt = longest_round_trip(&alone);
     applies_if(rtt < ROUND_TRIP)?;
+    keep_queues_short(&mut alone, rtt);
     // Sending each segment alone, with a delayed acknowledgement and a timeout each, is slower than any sender.
     let start = alone.flows.iter().map(|flow| match flow.start {
         Start::At(at) | Start::Uniform(_, at) => at.secs(),
@@ -76,6 +80,18 @@ fn clear_the_way(scenario: &mut Scenario) {
         tcp.0.timer = TimerSpec::Rfc6298(RfcTimer::default());
         if let DelayedAck::On(delayed) = &mut tcp.0.delayed_ack {
             delayed.timer = DelayedAckParams::default().timer;
+        }
+    }
+}
+
+/// Limits the windows such that no segment waits in queues until its sender gives up.
+fn keep_queues_short(scenario: &mut Scenario, rtt: f64) {
+    let segments = (LONGEST_WAIT / rtt / scenario.flows.len() as f64).floor().max(1.0);
+    for tcp in scenario.flows.iter_mut().filter_map(|flow| flow.tcp.as_mut()) {
+        let mss = tcp.0.mss.0 as u32;
+        let window = Window::Segments(segments);
+        if window.bytes(mss) < tcp.0.receive_buffer.bytes(mss) {
+            tcp.0.receive_buffer = window;
         }
     }
 }
