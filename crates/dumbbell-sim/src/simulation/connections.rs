@@ -21,11 +21,11 @@ impl<'a> Simulation<'a> {
     pub(super) fn pump(&mut self, owner: u32) {
         let index = owner as usize;
         let flow = self.connections[index].flow;
-        let is_watched = self.journal.is_some() || self.capture.is_some();
+        let is_watched = self.journal.is_some() || self.capture.is_some() || self.connections[index].bursts;
         let mut left = BURST;
-        while left > 0 {
-            if is_watched {
-                self.watch_sender(owner);
+        loop {
+            if is_watched && !self.watch_sender(owner, &mut left) {
+                break;
             }
             let segment = self.connections[index].sender.poll_transmit(self.network.now);
             let Some(segment) = segment else { break };
@@ -33,18 +33,17 @@ impl<'a> Simulation<'a> {
                 self.watch_segment(owner, segment);
             }
             self.send_segment(owner, flow, segment);
-            left -= 1;
         }
         if is_watched {
             self.end_sending(owner);
+            if left == 0 {
+                self.continue_burst(owner);
+            }
         }
         if self.hot_flows[flow as usize].is_traced {
             self.record_flow(owner, flow);
         }
         self.arm(owner);
-        if left == 0 {
-            self.continue_burst(owner);
-        }
         let connection = &self.connections[index];
         if !connection.writes_on && connection.sender.is_complete() {
             self.on_all_acknowledged(owner);
@@ -53,24 +52,27 @@ impl<'a> Simulation<'a> {
 
     /// Asks a sender for more segments in another event of this instant.
     #[cold]
-    #[inline(never)]
     fn continue_burst(&mut self, owner: u32) {
         let connection = &mut self.connections[owner as usize];
         connection.has_more = true;
         connection.release_at = self.network.now;
         self.network.events.push(self.network.now, Event::Deadline(owner));
-        self.next_stop_check = 0;
     }
 
-    /// A sender is about to be asked for a segment.
+    /// A sender is about to be asked for a segment. False if it has sent a burst.
     #[cold]
-    fn watch_sender(&mut self, owner: u32) {
+    fn watch_sender(&mut self, owner: u32, left: &mut u32) -> bool {
+        if *left == 0 {
+            return false;
+        }
+        *left -= 1;
         if self.journal.is_some() {
             self.begin_step(owner);
         }
         if self.capture.is_some() {
             self.see_sender(owner);
         }
+        true
     }
 
     /// It has given one.
@@ -133,13 +135,14 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// True if the sender has continued a burst.
     #[inline(never)]
-    pub(super) fn on_deadline(&mut self, owner: u32) {
+    pub(super) fn on_deadline(&mut self, owner: u32) -> bool {
         let connection = &mut self.connections[owner as usize];
         let (is_deadline, is_release) =
             (connection.deadline_at == self.network.now, connection.release_at == self.network.now);
         if !is_deadline && !is_release || !connection.is_open {
-            return;
+            return false;
         }
         if is_deadline {
             connection.deadline_at = Time::NEVER;
@@ -163,6 +166,7 @@ impl<'a> Simulation<'a> {
         } else {
             self.arm(owner);
         }
+        has_more
     }
 
     pub(super) fn on_sender_deadline(&mut self, owner: u32) {
@@ -218,6 +222,8 @@ impl<'a> Simulation<'a> {
         // Queues treat each connection of a flow as a separate flow.
         let label = state.label.wrapping_add((state.totals.connections as u32).wrapping_mul(0x9e37_79b9));
         state.totals.connections += 1;
+        let mss = params.mss.0 as f64;
+        let window = params.receive_buffer.bytes(mss as u32).min(params.send_buffer.bytes(mss as u32));
         let connection = Connection {
             flow,
             neighbours: (NONE, NONE),
@@ -225,6 +231,7 @@ impl<'a> Simulation<'a> {
             label,
             is_open: true,
             writes_on,
+            bursts: window > f64::from(BURST) * mss,
             has_more: false,
             sender,
             receiver: Receiver::new(params, to),

@@ -31,6 +31,7 @@ use dumbbell_units::{Histogram, Interval, Stream, Time};
 use events::Tracer;
 use feedback::Feedback;
 use payload::{Payload, Reports};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use work::{Task, Work};
 
@@ -53,6 +54,8 @@ struct Connection {
     is_open: bool,
     /// The application may write again.
     writes_on: bool,
+    /// A window may have more segments than one event sends.
+    bursts: bool,
     /// The sender has sent a whole burst, and may have more segments at this instant.
     has_more: bool,
     sender: Sender,
@@ -157,8 +160,6 @@ pub(crate) struct Simulation<'a> {
     network: Network<Payload>,
     window: Interval,
     event_count: u64,
-    /// Number of the event at which the caller is asked whether to stop.
-    next_stop_check: u64,
     fingerprint: u64,
     hot_flows: Vec<HotFlowState>,
     /// Round-trip times and one-way delays of each flow within the measurement window; empty if not requested.
@@ -216,7 +217,7 @@ pub fn run_unless<'a>(
 /// thousand packets.
 const EVENTS_PER_STOP_CHECK: u64 = 1 << 6;
 /// Segments that a sender sends in one event. The others of a window follow in more events of the same instant, with a check
-/// before each.
+/// after each.
 const BURST: u32 = 100_000;
 /// Events between two of the other checks, such as settlements if the run may end early; a multiple of the above.
 const EVENTS_PER_SETTLEMENT: u64 = 1 << 10;
@@ -237,7 +238,6 @@ impl<'a> Simulation<'a> {
             network,
             window,
             event_count: 0,
-            next_stop_check: EVENTS_PER_STOP_CHECK,
             fingerprint: 0xcbf2_9ce4_8422_2325,
             hot_flows: Vec::new(),
             rtts: Vec::new(),
@@ -417,15 +417,11 @@ impl<'a> Simulation<'a> {
             if at >= self.next_change {
                 self.apply_changes();
             }
-            if self.event_count >= self.next_stop_check {
-                self.next_stop_check = (self.event_count | (EVENTS_PER_STOP_CHECK - 1)) + 1;
-                if supervision.stop.load(Ordering::Relaxed) {
-                    return None;
+            if self.event_count.is_multiple_of(EVENTS_PER_STOP_CHECK) {
+                if let ControlFlow::Break(end) = self.go_on(supervision) {
+                    return end;
                 }
-                if !self.check_in_flight(supervision.max_in_flight)
-                    || self.event_count.is_multiple_of(EVENTS_PER_SETTLEMENT)
-                        && !self.look_around(supervision)
-                {
+                if self.event_count.is_multiple_of(EVENTS_PER_SETTLEMENT) && !self.look_around(supervision) {
                     return Some(());
                 }
             }
@@ -446,7 +442,11 @@ impl<'a> Simulation<'a> {
                 Event::Deadline(connection) => {
                     self.network.events.pop_other();
                     self.prefetch_next(connection);
-                    self.on_deadline(connection);
+                    if self.on_deadline(connection)
+                        && let ControlFlow::Break(end) = self.go_on(supervision)
+                    {
+                        return end;
+                    }
                 }
                 Event::Write(connection) => {
                     self.network.events.pop_other();
@@ -462,6 +462,18 @@ impl<'a> Simulation<'a> {
             }
         }
         Some(())
+    }
+
+    /// Whether the run goes on: the caller has not stopped it, and not too many packets are in flight.
+    #[inline]
+    fn go_on(&mut self, supervision: &Supervision<'_>) -> ControlFlow<Option<()>> {
+        if supervision.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(None)
+        } else if self.check_in_flight(supervision.max_in_flight) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(Some(()))
+        }
     }
 
     /// What is done every thousand events. False if the probes have recorded too much.
