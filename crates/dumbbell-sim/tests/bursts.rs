@@ -3,7 +3,8 @@
 mod common;
 
 use common::{outcome, trace, two_hosts, with_flow};
-use dumbbell_sim::{Excess, Scenario, Supervision, run_unless};
+use dumbbell_sim::capture::{Sighting, Tap, Watch};
+use dumbbell_sim::{Excess, Scenario, Supervision, run, run_unless};
 use dumbbell_units::Time;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -31,6 +32,28 @@ fn a_window_that_needs_several_events_is_sent_at_one_instant() {
 }
 
 #[test]
+fn a_tap_changes_no_event_of_a_burst() {
+    struct Everything;
+
+    impl Tap for Everything {
+        fn watch(&self) -> Watch {
+            Watch { nodes: (0..4).collect(), senders: true }
+        }
+
+        fn take(&self, sightings: &mut dyn Iterator<Item = Sighting>) {
+            sightings.for_each(drop);
+        }
+    }
+
+    let never = AtomicBool::new(false);
+    let scenario = Scenario::from_value(&segments(250_000)).unwrap();
+    let plain = run(&scenario, 1, 0);
+    let supervision = Supervision { tap: Some(&Everything), ..Supervision::from(&never) };
+    let tapped = run_unless(supervision, &scenario, 1, 0).unwrap();
+    assert_eq!((tapped.events, tapped.fingerprint), (plain.events, plain.fingerprint));
+}
+
+#[test]
 fn a_run_ends_if_more_packets_are_in_flight_than_allowed() {
     let never = AtomicBool::new(false);
     let scenario = Scenario::from_value(&segments(10_000_000)).unwrap();
@@ -49,6 +72,6 @@ fn packets_that_are_allowed_may_be_in_flight() {
         let supervision = Supervision { max_in_flight, ..Supervision::from(&never) };
         run_unless(supervision, &scenario, 1, 0).unwrap().overflow.is_some()
     };
-    let queue = dumbbell_sim::run(&scenario, 1, 0).links[1].backlog_max_packets;
+    let queue = run(&scenario, 1, 0).links[1].backlog_max_packets;
     assert!(queue > 50 && ends(queue / 2) && !ends(2 * queue), "{queue}");
 }

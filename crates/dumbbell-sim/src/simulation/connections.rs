@@ -21,8 +21,10 @@ impl<'a> Simulation<'a> {
     pub(super) fn pump(&mut self, owner: u32) {
         let index = owner as usize;
         let flow = self.connections[index].flow;
-        let is_watched = self.journal.is_some() || self.capture.is_some() || self.connections[index].bursts;
-        let mut left = BURST;
+        let bursts = self.connections[index].bursts;
+        let is_watched = self.journal.is_some() || self.capture.is_some() || bursts;
+        // Whoever else watches changes no event.
+        let mut left = if bursts { BURST } else { u32::MAX };
         loop {
             if is_watched && !self.watch_sender(owner, &mut left) {
                 break;
@@ -222,8 +224,7 @@ impl<'a> Simulation<'a> {
         // Queues treat each connection of a flow as a separate flow.
         let label = state.label.wrapping_add((state.totals.connections as u32).wrapping_mul(0x9e37_79b9));
         state.totals.connections += 1;
-        let mss = params.mss.0 as f64;
-        let window = params.receive_buffer.bytes(mss as u32).min(params.send_buffer.bytes(mss as u32));
+        let bursts = sender.max_window() > f64::from(BURST) * f64::from(sender.mss());
         let connection = Connection {
             flow,
             neighbours: (NONE, NONE),
@@ -231,7 +232,7 @@ impl<'a> Simulation<'a> {
             label,
             is_open: true,
             writes_on,
-            bursts: window > f64::from(BURST) * mss,
+            bursts,
             has_more: false,
             sender,
             receiver: Receiver::new(params, to),

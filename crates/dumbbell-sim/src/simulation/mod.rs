@@ -54,7 +54,7 @@ struct Connection {
     is_open: bool,
     /// The application may write again.
     writes_on: bool,
-    /// A window may have more segments than one event sends.
+    /// A window may have more segments than one event sends, so that they are counted.
     bursts: bool,
     /// The sender has sent a whole burst, and may have more segments at this instant.
     has_more: bool,

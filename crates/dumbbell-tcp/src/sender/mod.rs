@@ -135,6 +135,11 @@ impl Sender {
         self.connection.mss
     }
 
+    /// Largest window that the buffers of both ends allow, in bytes.
+    pub fn max_window(&self) -> f64 {
+        self.connection.max_window
+    }
+
     /// The congestion control.
     pub fn congestion(&self) -> &Algorithm {
         &self.connection.congestion
