@@ -6,7 +6,7 @@ use dumbbell_net::{LinkSpec, QueueSpec, SourceSpec};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::scenario::{FlowSpec, Start};
 use dumbbell_tcp::DelayedAck;
-use dumbbell_tcp::config::DelayedAckParams;
+use dumbbell_tcp::config::{DelayedAckParams, Pacing};
 use dumbbell_tcp::rtt::{RfcTimer, TimerSpec};
 use dumbbell_units::{Time, Window};
 
@@ -17,6 +17,8 @@ const ROUND_TRIP: f64 = 1.0;
 /// Maximum time that a segment and its acknowledgement spend in queues, in seconds. A sender gives up after twelve timeouts
 /// from 1 s to 60 s, which are 483 s together.
 const LONGEST_WAIT: f64 = 400.0;
+/// Maximum duration of a run, in seconds: 31 years.
+const LONGEST_RUN: f64 = 1e9;
 
 pub fn holds(case: &Case<'_>) -> Verdict {
     let mut alone = case.scenario.clone();
@@ -28,11 +30,13 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     let rtt = longest_round_trip(&alone);
     applies_if(rtt < ROUND_TRIP)?;
     keep_queues_short(&mut alone, rtt);
-    // Sending each segment alone, with a delayed acknowledgement and a timeout each, is slower than any sender.
+    // Sending each segment alone, with a delayed acknowledgement and a timeout each, is slower than any sender that is paced
+    // by at least a window per round-trip time.
     let start = alone.flows.iter().map(|flow| match flow.start {
         Start::At(at) | Start::Uniform(_, at) => at.secs(),
     });
-    let seconds = start.fold(0.0, f64::max) + 100.0 * (segments as f64 + 10.0) * (rtt + 2.0);
+    let seconds = start.fold(0.0, f64::max) + 100.0 * (segments as f64 + 10.0) * (rtt + 2.0) / slowest_pacing(&alone);
+    applies_if(seconds < LONGEST_RUN)?;
     alone.duration = Time::from_secs(seconds);
     let outcome = case.run(&alone)?;
     for (flow, spec) in outcome.flows.iter().zip(&alone.flows) {
@@ -56,6 +60,15 @@ fn size(flow: &FlowSpec) -> Option<u64> {
         SourceSpec::Transfer(transfer) => Some(transfer.size.0),
         _ => None,
     }
+}
+
+/// The least rate at which a flow is paced, in windows per round-trip time, at most 1.
+fn slowest_pacing(scenario: &Scenario) -> f64 {
+    let of_flow = |flow: &FlowSpec| match &flow.tcp.as_ref()?.0.pacing {
+        Pacing::On(pacing) => Some(pacing.ratio.min(pacing.slow_start_ratio)),
+        Pacing::Off => None,
+    };
+    scenario.flows.iter().filter_map(of_flow).fold(1.0, f64::min)
 }
 
 fn segments(flow: &FlowSpec) -> u64 {
