@@ -35,7 +35,8 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     let start = alone.flows.iter().map(|flow| match flow.start {
         Start::At(at) | Start::Uniform(_, at) => at.secs(),
     });
-    let seconds = start.fold(0.0, f64::max) + 100.0 * (segments as f64 + 10.0) * (rtt + 2.0) / slowest_pacing(&alone);
+    let seconds =
+        start.fold(0.0, f64::max) + 100.0 * (segments as f64 + 10.0) * (rtt + 2.0) / slowest_pacing(&alone);
     applies_if(seconds < LONGEST_RUN)?;
     alone.duration = Time::from_secs(seconds);
     let outcome = case.run(&alone)?;

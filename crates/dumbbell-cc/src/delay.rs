@@ -580,4 +580,40 @@ mod tests {
             .collect();
         assert_eq!(grown, [3000.0, 4000.0, 4000.0, 4000.0]);
     }
+
+    #[test]
+    fn three_quarters_of_the_window_are_kept_and_a_half_after_a_second_loss() {
+        let mss = 1000.0;
+        let kept = |segments: f64, twice: bool| {
+            let setup = Setup::new(Time::ZERO, mss, segments * mss)
+                .with_mechanisms(Mechanisms::from_letters("F").expect("a mechanism"));
+            let mut window = VegasWindow::new(&setup, true);
+            let mut congestion = Congestion::new(Signal::FastRetransmit);
+            congestion.retransmitted_before = twice;
+            window.on_congestion(&Context::new(Time::ZERO, mss), &congestion);
+            window.cwnd() / mss
+        };
+        assert_eq!([3.0, 4.0, 9.0].map(|segments| kept(segments, false)), [2.0, 3.0, 7.0]);
+        assert_eq!([3.0, 4.0, 9.0].map(|segments| kept(segments, true)), [2.0, 2.0, 4.0]);
+    }
+
+    #[test]
+    fn an_ack_of_more_than_a_segment_shrinks_the_window_of_a_check_unless_corrected() {
+        let mss = 1000.0;
+        let window_size = |acked: u64, fix_invariant: bool| {
+            let rules = RoundRules {
+                rtt: RttChoice::Mean,
+                numerator: Numerator::InTransit,
+                round_diff: false,
+                fix_base_rtt: true,
+                fix_invariant,
+            };
+            let mut rounds = Rounds::new(rules, Time::ZERO);
+            let context = Context::new(Time::ZERO, mss).with_sent(10_000, 15_000);
+            rounds.check(&context, &Ack::new(10_000, acked), 8.0 * mss).window_size / mss
+        };
+        // Five segments are in transit.
+        assert_eq!([500, 1000, 3000].map(|acked| window_size(acked, false)), [5.0, 5.0, 3.0]);
+        assert_eq!([500, 1000, 3000].map(|acked| window_size(acked, true)), [5.0, 5.0, 5.0]);
+    }
 }

@@ -146,6 +146,16 @@ mod tests {
     }
 
     #[test]
+    fn the_second_best_is_renewed_after_a_quarter_of_a_window() {
+        let mut best = WindowedMax::default();
+        // A quarter is 2: the sample at 1 is not kept, that at 3 is.
+        for (time, value) in [(0, 10.0), (1, 9.0), (3, 5.0), (9, 1.0)] {
+            best.update(time, value, 8);
+        }
+        assert_eq!(best.value(), 5.0);
+    }
+
+    #[test]
     fn a_maximum_counts_for_its_window_and_then_the_best_since() {
         let mut best = WindowedMax::default();
         for (time, value) in [(0, 8.0), (3, 5.0), (6, 6.0), (9, 4.0), (10, 3.0)] {

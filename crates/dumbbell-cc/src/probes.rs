@@ -95,3 +95,19 @@ pub const QUEUEING_DELAY: ProbeInfo = ProbeInfo::new(
     "s",
     "Queueing delay that the congestion control compares with its target.",
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_of_an_external_control_have_plain_names_of_at_most_40_characters() {
+        let long = format!("{OWN}{}", "x".repeat(40));
+        for name in ["own.rate_2", "own.X", &long] {
+            assert_eq!(ProbeInfo::own(name).map(|probe| probe.name), Some(name));
+        }
+        for name in ["rate", "own.", "own.a b", "own.a-b", "own.ä", &format!("{long}x")] {
+            assert_eq!(ProbeInfo::own(name), None, "{name}");
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use dumbbell_cc::{Ack, Algorithm, AlgorithmSpec, Congestion, Context, Control, ExternalControl, ProbeInfo};
 use dumbbell_cc::{SentSegment, Setup, Signal};
-use dumbbell_units::{Stream, Time};
+use dumbbell_units::{Ecn, Stream, Time};
 
 const MSS: f64 = 1000.0;
 
@@ -101,4 +101,12 @@ fn a_copy_is_independent_and_has_the_declared_probes() {
     assert_eq!((original.cwnd(), copy.cwnd()), (2.0 * MSS, MSS));
     assert_eq!((original.probe(0), copy.probe(0), copy.probe(1)), (Some(0.0), Some(1.0), None));
     assert_eq!(copy.probes()[0].name, "losses");
+}
+
+#[test]
+fn an_algorithm_with_a_window_alone_is_not_paced_and_sends_classic_ecn() {
+    let algorithm = external();
+    assert_eq!((algorithm.pacing_rate(), algorithm.send_quantum()), (None, None));
+    assert_eq!(algorithm.ecn_codepoint(), Ecn::Ect0);
+    assert!(!algorithm.uses_rate_samples() && !algorithm.reacts_to_marks() && !algorithm.is_model_based());
 }

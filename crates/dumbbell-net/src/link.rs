@@ -353,3 +353,23 @@ impl Link {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outages_are_in_order_disjoint_and_last_for_a_time() {
+        let are_ordered = |times: &[(u64, u64)]| {
+            let outage =
+                |&(from, until)| Outage { from: Time(from), until: Time(until), ..Outage::default() };
+            Outage::are_ordered(&times.iter().map(outage).collect::<Vec<_>>())
+        };
+        assert!(are_ordered(&[(0, 1), (1, 3), (5, 6)]));
+        for wrong in
+            [[(2, 2), (3, 4)], [(2, 1), (3, 4)], [(0, 2), (1, 3)], [(3, 4), (0, 1)], [(0, 1), (2, u64::MAX)]]
+        {
+            assert!(!are_ordered(&wrong), "{wrong:?}");
+        }
+    }
+}

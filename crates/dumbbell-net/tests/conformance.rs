@@ -164,3 +164,21 @@ fn nothing_is_dropped_at_light_load() {
         assert_eq!(drive(&spec(name), &traffic, true).dropped.len(), 0, "{name}");
     }
 }
+
+#[test]
+fn fractions_of_a_nanosecond_add_up_in_a_busy_period_alone() {
+    // At 3 Mbit/s, 1000 bytes take 2 666 666 2/3 ns.
+    let ends = |name: &str, spacing: u64| {
+        let spec = LinkSpec { rate: Rate(3_000_000), delay: Time::ZERO, ..spec(name) };
+        let packet = |number: u32| {
+            let now = Time(u64::from(number) * spacing);
+            (now, Packet::of_size(1000, (number, now)))
+        };
+        let arrived = drive(&spec, &(0..3).map(packet).collect::<Vec<_>>(), true).arrived;
+        arrived.iter().map(|(at, packet)| (*at - packet.payload.1).0).collect::<Vec<_>>()
+    };
+    for name in QueueSpec::NAMES {
+        assert_eq!(ends(name, 0), [2_666_666, 5_333_333, 8_000_000], "{name}");
+        assert_eq!(ends(name, 10_000_000), [2_666_666; 3], "{name}");
+    }
+}

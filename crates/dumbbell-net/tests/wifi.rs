@@ -74,6 +74,13 @@ fn a_packet_is_given_up_after_its_retries() {
 }
 
 #[test]
+fn each_attempt_takes_the_overhead_the_header_and_the_packet() {
+    // 125 us and 50 us, three times: at first and twice again.
+    let (arrived, stats) = arrivals(WifiSpec { loss: 1.0, retries: 2, ..fixed() }, 1, "droptail");
+    assert_eq!((arrived.len(), stats.drops_impairment, stats.busy), (0, 1, 3 * 175 * US));
+}
+
+#[test]
 fn packets_wait_for_the_medium_for_half_of_the_contention_window_on_average() {
     // 15 slots of 9 us at most: 34 + 67.5 us, and 125 + 50 us, if every aggregate has one packet.
     let spec = WifiSpec { aggregate: 1, loss: 0.0, ..WifiSpec::default() };

@@ -206,4 +206,13 @@ mod tests {
         assert!((source.gamma_quantile(0.0) - 0.98318).abs() < 0.003);
         assert!((source.gamma_quantile(1.880_794) - 1.46385).abs() < 0.005);
     }
+
+    #[test]
+    fn tails_of_the_normal_distribution_are_tabulated() {
+        for (z, tail) in
+            [(-1.0, 0.841_345), (0.0, 0.5), (1.0, 0.158_655), (1.959_964, 0.025), (3.0, 0.001_350)]
+        {
+            assert!((normal_tail(z) - tail).abs() < 1e-6, "{z}");
+        }
+    }
 }

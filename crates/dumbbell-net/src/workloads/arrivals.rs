@@ -90,3 +90,22 @@ impl ArrivalSpec {
         is_short.then(|| ("arrivals.load".into(), "a load with at most one arrival per microsecond".into()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sizes::fixed::Fixed;
+    use dumbbell_units::Bytes;
+
+    #[test]
+    fn a_load_has_at_most_one_arrival_per_microsecond() {
+        // 1000 bytes take 1 us at 8 Gbit/s.
+        let sizes = SizeSpec::Fixed(Fixed { size: Bytes(1000) });
+        let field_of = |load| {
+            let spec = ArrivalSpec::Load(LoadArrivals { load, capacity: Rate(8_000_000_000) });
+            spec.contradiction(&sizes).map(|(field, _)| field)
+        };
+        assert_eq!([0.5, 0.99].map(field_of), [None, None]);
+        assert_eq!([1.01, 2.0].map(field_of), [Some("arrivals.load".into()), Some("arrivals.load".into())]);
+    }
+}
