@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from dumbbell import sensitivity
 
 __all__ = [
@@ -158,8 +160,14 @@ smallest RTO, mechanism D after fast retransmits alone, and exponential growth a
 
 @cache
 def calibration() -> Mapping[str, Any]:
-    """Return the frozen calibration of the background, with the scan it was chosen from."""
-    return tomllib.loads(Path(__file__).with_name("calibration.toml").read_text(encoding="utf-8"))
+    """Return the frozen calibration of the background, with the rows of the scan it was chosen from."""
+    here = Path(__file__).parent
+    frozen = tomllib.loads((here / "calibration.toml").read_text(encoding="utf-8"))
+    tables = {
+        name: pd.read_csv(here / f"calibration-{name}.csv").to_dict("records")
+        for name in ("scan", "finalists", "near")
+    }
+    return frozen | tables
 
 
 @cache

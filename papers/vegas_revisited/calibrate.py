@@ -1,4 +1,4 @@
-"""Fit the background of the experiments to the paper's numbers, and freeze it in ``calibration.toml``.
+"""Fit the background of the experiments to the paper's numbers, and freeze it in ``calibration.toml`` and the tables beside it.
 
 Two numbers are fitted: Reno's throughput (73.4 KB/s) and retransmitted data (48.6 KB) against Reno at low load. Free are the
 buffers of the background's hosts (4 KiB, the default of the authors' TCP, or 128 KiB, as for the measured transfer), the sizes
@@ -14,7 +14,7 @@ The rule, stated after exploratory scans had shown the family and before the sca
 3. Of the points left, the one is chosen whose four means of Table X have the smallest sum of squared relative errors.
 
 Nothing else decides: neither high load on the LAN nor any effect, share or mark. For every point with a misfit within 0.1 of the
-smallest one, the file also has the means at high load and in the WAN and the share of the tables' claims that hold, so that the
+smallest one, a table also has the means at high load and in the WAN and the share of the tables' claims that hold, so that the
 reader sees what another choice would do.
 
 Run with ``python -m dumbbell_papers.vegas_revisited.calibrate``.
@@ -214,8 +214,8 @@ def shown(point: Point) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``throughputs``: by foreground, background and load, KB/s; ``orderings`` and ``values``: the shares of the tables'
-        measured claims on the LAN that hold, percent.
+        Throughputs by foreground, background and load, KB/s; ``orderings`` and ``values``: the shares of the tables' measured
+        claims on the LAN that hold, percent.
     """
     base = setting(point)
     chosen: list[tuple[str, int]] = []
@@ -245,11 +245,11 @@ def shown(point: Point) -> dict[str, Any]:
         f"{foreground}|{background}|{load}": round(float(evidence.thr(foreground, background, load)[0]), 2)
         for foreground, background, load, _ in SHOWN
     }
-    return shares | {"throughputs": throughputs}
+    return shares | throughputs
 
 
 def main() -> None:
-    """Scan the grid, choose a point by the rule, measure it with separate runs, and write the file."""
+    """Scan the grid, choose a point by the rule, measure it with separate runs, and write what was found."""
     console = Console()
     sizes = list(itertools.product(CAPS_KB, MULTIPLIERS))
     scan = []
@@ -276,19 +276,18 @@ def main() -> None:
         "table_x_runs": TABLE_X_RUNS,
         "score_runs": SCORE_RUNS,
         "wan_runs": WAN_RUNS,
-        "finalists": finalists,
-        "scan": scan,
     }
-    target = Path(__file__).with_name("calibration.toml")
+    here = Path(__file__).parent
     text = "# Written by calibrate.py and frozen. The two targets and Table X decide, and nothing else.\n\n"
-    target.write_text(text + tomli_w.dumps(document), encoding="utf-8")
+    (here / "calibration.toml").write_text(text + tomli_w.dumps(document), encoding="utf-8")
+    for name, rows in {"scan": scan, "finalists": finalists}.items():
+        pd.DataFrame(rows).to_csv(here / f"calibration-{name}.csv", index=False)
     limit = min(row["misfit"] for row in scan) + NEAR
-    near = sorted((row for row in scan if row["misfit"] <= limit), key=lambda row: row["misfit"])
-    document["near"] = []
-    for row in near:
-        document["near"].append(row | shown(point_of(row)))
-        console.print(document["near"][-1])
-    target.write_text(text + tomli_w.dumps(document), encoding="utf-8")
+    near = []
+    for row in sorted((row for row in scan if row["misfit"] <= limit), key=lambda row: row["misfit"]):
+        near.append(row | shown(point_of(row)))
+        console.print(near[-1])
+    pd.DataFrame(near).to_csv(here / "calibration-near.csv", index=False)
 
 
 if __name__ == "__main__":

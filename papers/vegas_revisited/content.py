@@ -211,8 +211,8 @@ def _near(frozen: Mapping[str, Any], evidence: Evidence) -> list[Block]:
     """Return what every point near the best fit does to numbers that the two targets do not fix."""
     near = frozen["near"]
     chosen = frozen["chosen"]
-    high = [row for row in near if _within(row["throughputs"], "high", HIGH_WITHIN) >= 3]
-    far = [row for row in near if _within(row["throughputs"], "wan", WAN_WITHIN) == 4]
+    high = [row for row in near if _within(row, "high", HIGH_WITHIN) >= 3]
+    far = [row for row in near if _within(row, "wan", WAN_WITHIN) == 4]
     measured = {key: float(evidence.thr(*key.split("|"))[0]) for _, key, _ in SHOWN}
     both = [row for row in high if row in far]
     names = ("background_buffer", "conversation_cap", "size_multiplier", "warm_up_s")
@@ -223,7 +223,7 @@ def _near(frozen: Mapping[str, Any], evidence: Evidence) -> list[Block]:
         return [
             *marked,
             f"{row['misfit']:.3f}",
-            *(signed_percent(row["throughputs"][key] / printed - 1) for _, key, printed in SHOWN),
+            *(signed_percent(row[key] / printed - 1) for _, key, printed in SHOWN),
             f"{row['orderings']:.0f} %",
             f"{row['values']:.0f} %",
         ]
