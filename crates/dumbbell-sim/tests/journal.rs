@@ -56,6 +56,11 @@ fn each_retransmission_has_its_cause() {
         causes(&of_all(&transfer("sack", &[12, 14]))),
         [(11, Cause::DuplicateAcks), (13, Cause::Sack)]
     );
+    // The third duplicate ACK sends the first of three again, and the others with it: the pipe has room.
+    assert_eq!(
+        causes(&of_all(&transfer("sack", &[20, 21, 22]))),
+        [(19, Cause::DuplicateAcks), (20, Cause::Sack), (21, Cause::Sack)]
+    );
     assert_eq!(causes(&of_all(&with_rack(&[12]))), [(11, Cause::Rack)]);
     // Nothing follows the last of 40 segments: only a timer shows its loss.
     assert_eq!(causes(&of_all(&transfer("reno", &[40]))), [(39, Cause::Timeout)]);
