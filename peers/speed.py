@@ -15,8 +15,6 @@ from dumbbell.quantities import size_bytes
 from . import ns2, ns3
 from .ns3 import build, description, observations
 
-__all__ = ["CONTENDERS"]
-
 # The cases limit the first slow start and the window by this, in ns-3 as well.
 WINDOW = "10000 segments"
 

@@ -10,8 +10,6 @@ from dumbbell import (
     sensitivity,
 )
 
-__all__ = ["GRIDS", "VARIATIONS", "Assumptions", "Mover", "Variation"]
-
 Mover = Literal["reno", "generation", "vegas"]
 """A source with cycles."""
 

@@ -23,8 +23,6 @@ from .grid import GRID
 from .grid_claims import reno_errors, vegas_errors
 from .plan import EVOLUTION, replications
 
-__all__ = ["sections"]
-
 MINUS = "−"
 
 

@@ -23,8 +23,6 @@ from .grid import GRID, Connections, Setting
 from .plan import BASE, buffers
 from .scenarios import of_phase
 
-__all__ = ["Averages", "Evidence", "Sweep", "Values"]
-
 Values = NDArray[np.float64]
 
 Averages = Literal["steady", "cycles"]

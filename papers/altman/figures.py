@@ -23,8 +23,6 @@ from .video_claims import ratio
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["evolution", "laws", "mini_slots", "scatter", "thresholds", "video_ratios", "video_windows"]
-
 Predicts = Callable[[Setting], float]
 
 CLOSED = "closed form"

@@ -12,8 +12,6 @@ import numpy as np
 
 from .scenarios import PACKET, VIDEO_SECONDS
 
-__all__ = ["FRAME_RATE", "MEAN_RATE", "film"]
-
 FRAME_RATE = 24.0
 """Frames per second."""
 

@@ -14,8 +14,6 @@ from typing import Literal
 
 from dumbbell.models import altman
 
-__all__ = ["CONNECTIONS", "GRID", "Connections", "Setting", "by_id", "with_threshold_sweep"]
-
 THRESHOLDS = ((1.0, 3.0, 1.0), (2.0, 4.0, 1.0), (2.0, 4.0, 2.0))
 """alpha, beta and gamma in packets; the rows of a block cycle through them."""
 

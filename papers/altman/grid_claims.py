@@ -13,8 +13,6 @@ from .evidence import Evidence, Values
 from .grid import GRID, Setting
 from .register import claim
 
-__all__ = ["HALF", "reno_errors", "slow_start_windows", "vegas_errors"]
-
 HALF = 0.5
 
 FILLED = ("A02", "A04", "A08", "A10", "A14", "A16")

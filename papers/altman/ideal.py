@@ -12,8 +12,6 @@ from dumbbell.models import altman
 from .evidence import Values
 from .grid import Setting
 
-__all__ = ["reno", "vegas"]
-
 
 def _curve(slots: Iterable[tuple[int, float, float]], until: float) -> tuple[Values, Values, Values]:
     """Return times, windows and round-trip times of mini-slots given by window, duration and round-trip time."""

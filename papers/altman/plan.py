@@ -17,23 +17,6 @@ from .film import MEAN_RATE, film
 from .grid import CONNECTIONS, GRID, Connections, Setting, by_id, with_threshold_sweep
 from .scenarios import of_phase
 
-__all__ = [
-    "BASE",
-    "EVOLUTION",
-    "IDENTITY",
-    "LAW_PROBABILITIES",
-    "SLOTS",
-    "VIDEO_BUFFERS",
-    "VIDEO_RATES",
-    "Replications",
-    "buffers",
-    "identity_buffers",
-    "plan",
-    "replications",
-    "standing_windows",
-    "video_setting",
-]
-
 BASE = "base"
 """Group of the runs with the assumptions as chosen."""
 

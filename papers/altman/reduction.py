@@ -17,8 +17,6 @@ from dumbbell.traces import StepFunction
 from .scenarios import PAYLOAD
 from .traces import cycles, generations, is_cut_after, without_inflation
 
-__all__ = ["COLUMNS", "reduce"]
-
 Values = NDArray[np.float64]
 
 NUMBERS = (

@@ -8,8 +8,6 @@ from dumbbell.claims import Register
 
 from .evidence import Evidence
 
-__all__ = ["REGISTER", "claim"]
-
 REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
 
 claim = REGISTER.claim

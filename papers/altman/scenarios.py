@@ -33,23 +33,6 @@ from dumbbell.scenario import Source
 from .assumptions import Assumptions, Mover
 from .grid import Setting
 
-__all__ = [
-    "HEADER",
-    "PACKET",
-    "PAYLOAD",
-    "connections",
-    "cycles",
-    "evolution",
-    "evolution_seconds",
-    "long_transfer",
-    "of_phase",
-    "standing",
-    "start",
-    "steady",
-    "threshold",
-    "video",
-]
-
 PACKET = 500
 """Size of a packet on the wire, bytes."""
 

@@ -11,8 +11,6 @@ from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
 from .plan import BASE
 
-__all__ = ["study"]
-
 CHANGED = "claims measured differently"
 
 

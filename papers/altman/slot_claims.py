@@ -12,8 +12,6 @@ from .evidence import Evidence
 from .register import claim
 from .slots import SlotErrors, worst
 
-__all__: list[str] = []
-
 HALF = 0.5
 """The largest load at which the closed forms are meant to be good."""
 

@@ -14,8 +14,6 @@ from .evidence import Evidence, Values
 from .grid import Setting
 from .plan import SLOTS, standing_windows
 
-__all__ = ["SlotErrors", "SlowStart", "growth", "slow_start", "standing", "worst"]
-
 SlowStart = Literal["reno-slow-start", "vegas-slow-start"]
 
 TRANSITION = (0.7, 2.8)

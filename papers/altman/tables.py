@@ -20,19 +20,6 @@ from .slots import SlotErrors, worst
 from .threshold_claims import SAME, connection_sweeps, identity_differences, row_sweeps
 from .video_claims import ratio
 
-__all__ = [
-    "averages_of_reno",
-    "averages_of_vegas",
-    "connections",
-    "identity",
-    "laws",
-    "mini_slots",
-    "summary",
-    "thresholds",
-    "video",
-    "windows",
-]
-
 MINUS = "−"
 
 

@@ -14,8 +14,6 @@ from .plan import EVOLUTION, IDENTITY, ample_buffer, identity_buffers
 from .register import claim
 from .scenarios import evolution_seconds
 
-__all__ = ["SAME", "connection_sweeps", "identity_differences", "row_sweeps"]
-
 SAME = ("throughput", "rtt", "loss_window", "cycle_packets")
 """What two trajectories that are the same have in common."""
 

@@ -11,16 +11,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "CUT",
-    "Cycles",
-    "Generations",
-    "cycles",
-    "generations",
-    "is_cut_after",
-    "without_inflation",
-]
-
 Values = NDArray[np.float64]
 
 CUT = 0.75

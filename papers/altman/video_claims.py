@@ -10,8 +10,6 @@ from .evidence import Evidence, Values
 from .plan import VIDEO_BUFFERS
 from .register import claim
 
-__all__ = ["ratio"]
-
 
 def ratio(evidence: Evidence, column: str, rate: float, buffer: int) -> Values:
     """Return a mean of Vegas over that of Reno with video traffic, with resamples."""

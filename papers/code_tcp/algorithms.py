@@ -17,8 +17,6 @@ from dumbbell import Forced, Probe, Scenario
 from .assumptions import BASE
 from .network import BOTTLENECK, VARIANTS, Connection, network, tcp
 
-__all__ = ["GUEST_S", "LOST", "scenarios"]
-
 GUEST_S = (10.0, 40.0)
 """Start and stop of the guest, s."""
 

@@ -12,16 +12,6 @@ from typing import Literal
 
 from dumbbell import sensitivity
 
-__all__ = [
-    "BASE",
-    "LITERAL",
-    "LITERAL_GROUP",
-    "VARIATIONS",
-    "Assumptions",
-    "Variation",
-    "assumptions_of",
-]
-
 Figure = Literal["fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs", "startup"]
 
 

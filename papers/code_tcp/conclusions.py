@@ -24,8 +24,6 @@ from .sweep_claims import lead, reno_against_reno
 from .tables import phase_ratio
 from .window_claims import rising_slopes
 
-__all__ = ["analysis", "decides", "headline", "homogeneous", "internet", "on_linux", "traces"]
-
 
 def _words(ratio: Interval) -> str:
     return f"{ratio.estimate:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"

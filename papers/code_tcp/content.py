@@ -14,8 +14,6 @@ from . import conclusions, examined, figures, literal, set_up, tables
 from .evidence import Evidence
 from .sensitivity import Study
 
-__all__ = ["on_testbed", "sections"]
-
 
 def sections(
     evidence: Evidence, findings: Sequence[Finding], moves: Study, judged: Sequence[Reading]

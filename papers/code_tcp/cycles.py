@@ -20,8 +20,6 @@ from .assumptions import BASE
 from .evidence import Run, Values
 from .network import BOTTLENECK, PACKET
 
-__all__ = ["WARM_UP_S", "Cycle", "Growth", "cycles", "losses", "reno_cuts", "shared_losses"]
-
 WARM_UP_S = 20.0
 """Earlier data, with both slow starts, is excluded."""
 

@@ -24,8 +24,6 @@ from .linux import GROUP
 from .network import PACKET, VARIANTS
 from .printed import interval
 
-__all__ = ["Evidence", "Run", "Values"]
-
 Values = NDArray[np.float64]
 
 

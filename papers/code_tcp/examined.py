@@ -16,8 +16,6 @@ from dumbbell.report import Block, Cell, Column, Details, Table, Text
 from .assumptions import Variation
 from .sensitivity import Study
 
-__all__ = ["blocks"]
-
 CAUSES: Mapping[str, str] = {
     "C-CONC-1": "The paper conjectures this and does not test it. CODE is slower where start-up decides, with the smallest transfers. With a base "
     "round-trip time of 50 ms, Reno's slow start overflows the queue in transfers of 500 and 1000 kB, and Reno waits for its "

@@ -22,24 +22,6 @@ from .scenarios import EPSILON_RATE, EPSILONS, rate_point, rtt_point
 from .sensitivity import Study
 from .sweep_claims import fairness
 
-__all__ = [
-    "LABELS",
-    "against_buffer",
-    "against_mix",
-    "against_rate",
-    "against_rtt",
-    "cycle",
-    "epsilon",
-    "epsilon_ratio",
-    "guests",
-    "homogeneous",
-    "networks",
-    "newcomers",
-    "on_linux",
-    "readings",
-    "windows",
-]
-
 LABELS = {"reno": "Reno", "vegas": "Vegas", "vegasa": "Vegas-A", "newvegas": "NewVegas", "code": "CODE"}
 GREY = "#7F7F7F"
 

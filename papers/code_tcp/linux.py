@@ -20,24 +20,6 @@ from .network import Connection, network
 from .printed import data
 from .scenarios import rate_point
 
-__all__ = [
-    "EACH_ACKNOWLEDGED",
-    "FILE",
-    "GROUP",
-    "KINDS",
-    "MSS",
-    "NOISE",
-    "RATES",
-    "UPLOADED",
-    "UPLOADS",
-    "beside",
-    "fig19",
-    "plan",
-    "stages",
-    "tcp",
-    "upload",
-]
-
 GROUP = "linux"
 """Beginning of the keys of these runs."""
 

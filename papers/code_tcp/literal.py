@@ -16,8 +16,6 @@ from dumbbell.report import Section
 from .assumptions import BASE, LITERAL_GROUP
 from .evidence import Evidence
 
-__all__ = ["compared", "readings"]
-
 
 def readings(claims: Sequence[Claim[Evidence]], evidence: Evidence) -> list[Reading]:
     """Return all claims judged under the main and under the literal reading, on the same number of runs."""

@@ -13,8 +13,6 @@ from dumbbell import Cbr, DropTail, Flow, Poisson, Scenario, topologies
 
 from .assumptions import Assumptions
 
-__all__ = ["BOTTLENECK", "PACKET", "RECEIVER_FIELDS", "VARIANTS", "Connection", "network", "tcp"]
-
 BOTTLENECK = "r1-r2"
 
 PACKET = 1000

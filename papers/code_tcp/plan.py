@@ -40,8 +40,6 @@ from .scenarios import (
     window_run,
 )
 
-__all__ = ["Counts", "counts", "plan"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:

@@ -18,8 +18,6 @@ from scipy import stats
 
 from dumbbell.statistics import Interval
 
-__all__ = ["COLUMNS", "data", "interval"]
-
 COLUMNS = ("RV-Reno", "RV-Vegas", "RC-Reno", "RC-CODE")
 """Columns of Table 3: Reno against Vegas, and Reno against CODE."""
 

@@ -13,8 +13,6 @@ from dumbbell.tcp_events import mean_by_flow, window_kept
 
 from .network import BOTTLENECK
 
-__all__ = ["COLUMNS", "reduce"]
-
 FLOWS = {
     "goodput": "goodput_bps",
     "rtt_mean": "rtt_mean_s",

@@ -13,8 +13,6 @@ from dumbbell.claims import Outcome, Register, number
 from .evidence import Evidence
 from .printed import interval
 
-__all__ = ["REGISTER", "Measure", "claim", "listed", "mean_of"]
-
 Measure = Callable[[Evidence], Outcome]
 
 REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))

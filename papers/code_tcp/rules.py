@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Round", "Rule", "climb", "table1"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Round:

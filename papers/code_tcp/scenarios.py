@@ -15,18 +15,6 @@ from .assumptions import BASE, Assumptions
 from .network import BOTTLENECK, Connection, network, tcp
 from .printed import data
 
-__all__ = [
-    "BUFFERS",
-    "EPSILONS",
-    "EPSILON_RATE",
-    "MIXES",
-    "PHASES",
-    "PHASE_RATES",
-    "RATES",
-    "RTTS",
-    "START_SIZES",
-]
-
 RATES = tuple(data()["table2"]["rates"])
 """Bottleneck rates of Fig. 9 and Table 2, Mbit/s; those of Fig. 9 are assumed to be those of Table 2."""
 

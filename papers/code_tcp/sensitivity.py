@@ -18,8 +18,6 @@ from .evidence import Evidence
 from .network import VARIANTS
 from .plan import Counts
 
-__all__ = ["Study", "nearest", "study"]
-
 SCENARIOS = {
     "fig9": ("fig-9",),
     "rtt": ("fig-10", "fig-11", "fig-12", "fig-13"),

@@ -6,8 +6,6 @@ from dumbbell.report import Cell, Column, Table
 
 from .assumptions import BASE
 
-__all__ = ["assumed", "stated"]
-
 STATED = (
     ("packet", "1000 bytes", "section 4"),
     ("receiver's window, source", "never limits; always data to send", "section 4"),

@@ -19,8 +19,6 @@ from .printed import data
 from .register import claim, listed, mean_of
 from .scenarios import RATES
 
-__all__ = ["fairness", "lead", "reno_against_reno"]
-
 FAR_LESS = 0.5
 LESS = 0.7
 

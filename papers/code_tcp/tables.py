@@ -23,22 +23,6 @@ from .sweep_claims import fairness
 from .testbed_claims import queued, ratio_to_reno
 from .uploads import rates, share_ratios
 
-__all__ = [
-    "fig_19",
-    "intervals",
-    "misses",
-    "phase_ratio",
-    "phases",
-    "readings",
-    "synchronisation",
-    "table_1",
-    "table_2",
-    "table_3",
-    "transfers",
-    "unchecked",
-    "uploads",
-]
-
 ROWS = {"Wold": "Wold", "alpha": "alpha", "beta": "beta", "Delta": "Delta", "W": "W"}
 
 

@@ -18,8 +18,6 @@ from .linux import KINDS, MSS
 from .printed import COLUMNS, data, interval
 from .register import Measure, claim, listed
 
-__all__ = ["ON_LINUX", "queued", "ratio_to_reno"]
-
 on_linux: Callable[[Measure], Measure] = measure_of("code-tcp", lambda evidence: evidence.linux)
 
 ON_LINUX = ("C-F19a-1", "C-F19b-1", "C-F19b-2", "C-F19c-1", "C-F19-4", "C-F19-5")

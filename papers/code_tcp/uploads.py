@@ -11,8 +11,6 @@ import numpy as np
 
 from .evidence import Evidence, Values
 
-__all__ = ["rates", "share_ratios"]
-
 
 def rates(evidence: Evidence, reading: str, kind: str) -> Mapping[str, Values]:
     """Return size over transfer time of the variant and of Reno in each round, KB/s.

@@ -20,8 +20,6 @@ from .network import BOTTLENECK
 from .register import claim, listed, mean_of
 from .scenarios import GAIN_BUFFERS, START_SIZES
 
-__all__ = ["cycles_of", "rising_slopes", "settled_s"]
-
 # A value within this many packets of its end is steady.
 SETTLED_PACKETS = 2.0
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from dumbbell import engine, sensitivity
 
-__all__ = ["VARIATIONS", "Assumptions", "Variation", "newest_recovery"]
-
 
 def newest_recovery() -> str:
     """Return the loss recovery of today that the engine has: RACK-TLP, or the scoreboard of RFC 6675."""

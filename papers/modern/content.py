@@ -17,8 +17,6 @@ from .evidence import Evidence
 from .published import bbr_shares
 from .sharing_scenarios import WARE, ware_key
 
-__all__ = ["sections"]
-
 FAMILIES = {
     "CUBIC and AIMD": ("cubic", "aimd"),
     "recovery, slow start and timers": ("prr", "hs", "rack", "tlp", "rto", "delack", "iw"),

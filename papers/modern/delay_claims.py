@@ -11,8 +11,6 @@ from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
 from .network import FORWARD
 from .register import claim
 
-__all__: list[str] = []
-
 
 def _cycles(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the largest and the least queue of each cycle, packets with the one in service, and the cycles' lengths, s."""

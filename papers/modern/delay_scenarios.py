@@ -21,8 +21,6 @@ from .network import (
     rfc,
 )
 
-__all__ = ["DCTCP_STOPS_S", "delay_cases"]
-
 DCTCP_STOPS_S = {10: 15, 80: 40}
 """End of the runs of ns-3 with DCTCP by round-trip time in milliseconds, s."""
 

@@ -7,15 +7,6 @@ from typing import Any
 from .assumptions import Assumptions
 from .network import Case, Data, bdp_bytes, bottleneck, bulk, drop_tail, flow, linux, probe, rate_of, rfc
 
-__all__ = [
-    "DOWN_CHANGES_MS",
-    "DRAIN_CHANGES_MS",
-    "DRAIN_RATES",
-    "LIMITED_LOSS_STEPS",
-    "LOSS_STEPS",
-    "draft_cases",
-]
-
 DRAIN_CHANGES_MS = range(500, 700, 20)
 """When the rate falls in the runs for Drain, ms."""
 

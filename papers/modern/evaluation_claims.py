@@ -21,8 +21,6 @@ from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
 from .model_claims import loss_rate
 from .register import claim
 
-__all__: list[str] = []
-
 
 @claim("eval-01")
 def points_at_which_two_reno_flows_are_equal(evidence: Evidence) -> Outcome:

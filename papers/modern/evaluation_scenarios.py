@@ -23,18 +23,6 @@ from .network import (
     rfc,
 )
 
-__all__ = [
-    "BUFFERS",
-    "LOADS",
-    "LOAD_PACKETS",
-    "PICOQUIC_MBPS",
-    "QUIC_PACKET",
-    "RTTS_MS",
-    "SUITE_RTTS_MS",
-    "algorithms",
-    "evaluation_cases",
-]
-
 RTTS_MS = (10, 20, 40, 80, 160)
 BUFFERS = (0.25, 0.5, 1.0, 2.0)
 """Buffers, in products of the bandwidth and 100 ms."""

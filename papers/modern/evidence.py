@@ -20,8 +20,6 @@ from . import means
 from .network import BACKGROUND, FORWARD
 from .plan import BASE
 
-__all__ = ["Events", "Evidence", "Run", "Trace", "Values", "farthest", "held", "measured", "ordering"]
-
 Values = NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ from .sharing_scenarios import WARE, ware_key
 from .window_claims import law_window
 from .window_scenarios import CUBIC_LOSSES
 
-__all__ = ["law", "predicted_share", "shares"]
-
 
 def predicted_share(mbps: float, rtt_ms: float, share: float, duration_s: float = 400.0) -> float:
     """Return the share of one BBRv1 flow against loss-based ones by the model [ware2019b], from 0 to 1.

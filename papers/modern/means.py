@@ -11,8 +11,6 @@ from dumbbell import engine
 from .assumptions import Assumptions
 from .scenarios import cases
 
-__all__ = ["lacking", "missing"]
-
 # What a component is called, by the section of the catalogue.
 WORDS = {
     "algorithms": "congestion control",

@@ -13,8 +13,6 @@ from .model_scenarios import CLIFF, HIGH_LOSS, SHALLOW, SLOW_BUFFERS_KB, WITHOUT
 from .network import FORWARD
 from .register import claim
 
-__all__ = ["loss_rate"]
-
 PACKET_BITS = 1500 * 8
 
 POLICED = 4

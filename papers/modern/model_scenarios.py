@@ -20,15 +20,6 @@ from .network import (
     staggered,
 )
 
-__all__ = [
-    "CLIFF",
-    "HIGH_LOSS",
-    "SHALLOW",
-    "SLOW_BUFFERS_KB",
-    "WITHOUT_SEARCH",
-    "model_cases",
-]
-
 HIGH_LOSS = (0.0, 0.01, 0.02, 0.05, 0.12, 0.18, 0.25)
 """Loss rates of the study of when to use BBR, on its path of 100 Mbit/s and 25 ms."""
 

@@ -8,30 +8,6 @@ from typing import Any
 
 from .assumptions import Assumptions
 
-__all__ = [
-    "BACKGROUND",
-    "FORWARD",
-    "Case",
-    "bdp_bytes",
-    "bottleneck",
-    "bulk",
-    "datagrams",
-    "disturbed",
-    "drop_tail",
-    "flow",
-    "lines",
-    "linux",
-    "linux_bbr",
-    "lossy_way",
-    "milliseconds",
-    "outage",
-    "probe",
-    "rate_of",
-    "rfc",
-    "shaped",
-    "staggered",
-]
-
 Data = dict[str, Any]
 
 FORWARD = "a-b"

@@ -12,8 +12,6 @@ from .assumptions import VARIATIONS, Assumptions
 from .network import Case
 from .scenarios import cases
 
-__all__ = ["BASE", "plan", "replications"]
-
 BASE = "base"
 """Group of the runs with the assumptions as chosen."""
 

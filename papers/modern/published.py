@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bbr_shares"]
-
 
 @cache
 def _data() -> Mapping[str, Any]:

@@ -12,8 +12,6 @@ from .network import FORWARD
 from .queue_scenarios import PIE_FLOWS
 from .register import claim
 
-__all__: list[str] = []
-
 DROP_TIMES_MS = (0, 100, 170.71, 228.45, 278.45, 323.17, 363.99, 401.79, 437.14, 470.48, 502.10, 532.25)
 """Times of drops by the control law of CoDel, from the first."""
 

@@ -17,8 +17,6 @@ from .network import (
     rfc,
 )
 
-__all__ = ["PIE_FLOWS", "queue_cases"]
-
 PIE_FLOWS = (5, 10, 20, 50)
 
 

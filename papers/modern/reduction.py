@@ -10,8 +10,6 @@ import pandas as pd
 
 from dumbbell import Runs
 
-__all__ = ["COLUMNS", "reduce"]
-
 COLUMNS = ("flows", "links", "traces")
 """Names of the columns: JSON texts of rows by name, and of traces by quantity and name."""
 

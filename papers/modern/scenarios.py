@@ -13,8 +13,6 @@ from .sender_scenarios import sender_cases
 from .sharing_scenarios import sharing_cases
 from .window_scenarios import window_cases
 
-__all__ = ["cases"]
-
 
 def cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
     """Return the scenarios; quick ones are shorter."""

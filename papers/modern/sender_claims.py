@@ -16,8 +16,6 @@ from .network import FORWARD
 from .register import claim
 from .sender_scenarios import HYSTART_STEPS, POPULATION_QUEUES, REORDERED_RTT_MS, SPACING_MS, hystart_key
 
-__all__: list[str] = []
-
 SEGMENT = 1000
 
 

@@ -20,15 +20,6 @@ from .network import (
     rfc,
 )
 
-__all__ = [
-    "HYSTART_STEPS",
-    "POPULATION_QUEUES",
-    "REORDERED_RTT_MS",
-    "SPACING_MS",
-    "hystart_key",
-    "sender_cases",
-]
-
 SPACING_MS = 1.0
 """Time between segments of the scripted recoveries, ms."""
 

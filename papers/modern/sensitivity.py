@@ -12,8 +12,6 @@ from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
 from .plan import BASE, replications
 
-__all__ = ["study"]
-
 
 def study(
     claims: Sequence[Claim[Evidence]], evidence: Evidence, settings: Settings

@@ -20,8 +20,6 @@ from .sharing_scenarios import (
     ware_key,
 )
 
-__all__: list[str] = []
-
 
 def _share(evidence: Evidence, key: str, name: str = "bbr") -> np.ndarray:
     return evidence.each(key, lambda run: run.share(name))

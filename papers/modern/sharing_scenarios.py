@@ -21,18 +21,6 @@ from .network import (
     shaped,
 )
 
-__all__ = [
-    "COMPETITORS",
-    "CONVERGED_S",
-    "EXPLAINED",
-    "MEASURED_S",
-    "SHORT_BUFFERS",
-    "WARE",
-    "sharing_cases",
-    "short_path_key",
-    "ware_key",
-]
-
 # One BBR flow against one CUBIC flow: rate in Mbit/s, round-trip time in ms, buffer in bandwidth-delay products.
 WARE: Sequence[tuple[float, float, float]] = (
     *((10, 40, share) for share in (1, 2, 4, 8, 16, 32, 64)),

@@ -15,8 +15,6 @@ from .network import FORWARD
 from .register import claim
 from .window_scenarios import EPOCHS_LEFT_OUT, law_key
 
-__all__ = ["law_window"]
-
 
 def law_window(evidence: Evidence, name: str, every: int, rtt_ms: float) -> float:
     """Return the mean window under periodic loss, segments: segments per round-trip time between losses.

@@ -8,8 +8,6 @@ from typing import Any
 from .assumptions import Assumptions
 from .network import Case, Data, bottleneck, bulk, drop_tail, flow, linux, probe, rfc
 
-__all__ = ["CUBIC_LOSSES", "cubic_epoch", "law_key", "window_cases"]
-
 # The law of CUBIC: segments between losses, round-trip time in ms, and a window to start at, in segments.
 CUBIC_LOSSES: Sequence[tuple[int, float, int]] = (
     (10**3, 100, 38),

@@ -16,8 +16,6 @@ from .assumptions import (
 from .evidence import Evidence
 from .scenarios import ASYMMETRIES, OTHER_ASYMMETRIES, SYMMETRIES
 
-__all__ = ["Compared", "windows"]
-
 FORWARD_PACKETS = FORWARD_RATE_KBPS * 1000 / 8 / PACKET_BYTES
 
 

@@ -12,30 +12,6 @@ from typing import Any
 from dumbbell import sensitivity
 from dumbbell.quantities import nanoseconds
 
-__all__ = [
-    "ACCESS_RATE",
-    "ANALYSIS",
-    "ASYMMETRIC_QUEUE_PACKETS",
-    "CONNECTIONS",
-    "CONNECTION_RATE",
-    "EVERYTHING",
-    "FORWARD_RATE_KBPS",
-    "ON_RATE",
-    "OPTION_BYTES",
-    "PACKET_BYTES",
-    "PLAIN_ACK_BYTES",
-    "QUEUE_PACKETS",
-    "TRAFFIC",
-    "VARIATIONS",
-    "Assumptions",
-    "Variation",
-    "acknowledgement_bytes",
-    "backward_rate_kbps",
-    "fixed_delay_s",
-    "payload_bytes",
-    "vegas_rules",
-]
-
 FORWARD_RATE_KBPS = 1600.0
 ACCESS_RATE = "10 Mbit/s"
 ACCESS_RATE_KBPS = 10_000.0

@@ -16,8 +16,6 @@ from .evidence import Evidence, Row, Values, outcome, worst
 from .register import REGISTER, above, listing
 from .scenarios import ASYMMETRIES, OTHER_ASYMMETRIES, SYMMETRIES, alone
 
-__all__: list[str] = []
-
 claim = REGISTER.claim
 
 ALPHA, BETA = 1.0, 3.0

@@ -11,8 +11,6 @@ from dumbbell.report import Block, Cell, Column, Section, Table, Text
 from .connection_claims import kept_target
 from .evidence import Evidence, interval
 
-__all__ = ["UNCERTAIN", "averages", "limit_at_three", "misses", "tensions"]
-
 MINUS = "−"
 
 UNCERTAIN = (

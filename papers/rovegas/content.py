@@ -22,8 +22,6 @@ from .evidence import Evidence, Values, interval
 from .printed import at_points, data
 from .scenarios import ASYMMETRIES, BAND_PANELS, REROUTE_S
 
-__all__ = ["on_testbed", "sections"]
-
 
 def shown(values: Values, digits: int = 0, printed: float | None = None) -> Cell:
     """Return a quantity with its interval and, if printed, the paper's number."""

@@ -21,8 +21,6 @@ from dumbbell.statistics import jain_index, resample_weights
 
 from .assumptions import PACKET_BYTES, Assumptions, payload_bytes
 
-__all__ = ["PAPER", "Evidence", "Row", "Values", "bins", "interval", "outcome", "worst"]
-
 Values = NDArray[np.float64]
 Row = dict[str, Any]
 Reading = Callable[[Row], float]

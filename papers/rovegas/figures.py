@@ -15,21 +15,6 @@ from .printed import at_points, data
 from .reduction import SAMPLE_S
 from .scenarios import ASYMMETRIES, BAND_PANELS, REROUTE_S
 
-__all__ = [
-    "asymmetric",
-    "deployment",
-    "entering",
-    "fairness",
-    "load_sweeps",
-    "model",
-    "on_linux",
-    "persistent",
-    "rerouting",
-    "rerouting_on_linux",
-    "single_connection",
-    "traffic",
-]
-
 VARIANTS = ("vegas", "rovegas")
 PANEL_TITLES = {
     "a": "(a) vegas, alpha = 1, beta = 3",

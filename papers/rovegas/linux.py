@@ -17,19 +17,6 @@ from .assumptions import FORWARD_RATE_KBPS, OPTION_BYTES, Assumptions
 from .evidence import PAPER
 from .scenarios import alone, rerouted
 
-__all__ = [
-    "ALONE",
-    "ASYMMETRIES",
-    "REROUTED",
-    "VARIANTS",
-    "WAYS",
-    "asymmetric",
-    "longer",
-    "payload",
-    "plan",
-    "stages",
-]
-
 VARIANTS = ("vegas", "rovegas")
 
 ASYMMETRIES = (1, 2, 4, 8)

@@ -16,8 +16,6 @@ from .evidence import Evidence, Row, Values, outcome, worst
 from .register import REGISTER, above, listing
 from .scenarios import ASYMMETRIES, REROUTE_S, backward_load
 
-__all__: list[str] = []
-
 claim = REGISTER.claim
 
 FIRST, LEAST, GREATEST, LAST = range(4)

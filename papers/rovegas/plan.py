@@ -29,8 +29,6 @@ from .scenarios import (
     window_rule,
 )
 
-__all__ = ["Replications", "experiments", "plan", "replications"]
-
 Made = tuple[str, Scenario, bool]
 
 VARIANTS = ("vegas", "rovegas")

@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["at_points", "data"]
-
 
 @cache
 def data() -> Mapping[str, Any]:

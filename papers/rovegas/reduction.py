@@ -21,8 +21,6 @@ from dumbbell.traces import StepFunction
 
 from .assumptions import payload_bytes
 
-__all__ = ["COLUMNS", "reduce"]
-
 Values = NDArray[np.float64]
 
 COLUMNS = (

@@ -10,8 +10,6 @@ from dumbbell.claims import Outcome, Register
 
 from .evidence import Evidence, Values, outcome
 
-__all__ = ["REGISTER", "above", "listing"]
-
 REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
 """The claims of the paper."""
 

@@ -28,22 +28,6 @@ from .assumptions import (
     vegas_rules,
 )
 
-__all__ = [
-    "ASYMMETRIES",
-    "BAND_PANELS",
-    "REROUTE_S",
-    "alone",
-    "backward_load",
-    "head_to_head",
-    "keep_up",
-    "parking_lot",
-    "rerouted",
-    "slow_start",
-    "staggered",
-    "unequal_delays",
-    "window_rule",
-]
-
 ASYMMETRIES = (2, 4, 8, 16, 32)
 """Asymmetric factors k of Figs. 7 and 8."""
 

@@ -14,8 +14,6 @@ from dumbbell.sensitivity import Move, Sensitivity, placebo_of_misses, quantitie
 from .assumptions import VARIATIONS, Assumptions, Variation
 from .evidence import PAPER, Evidence
 
-__all__ = ["SHOWN", "study"]
-
 
 def _ratio(figure: str, point: float | str) -> Callable[[Evidence], float]:
     return lambda evidence: float(

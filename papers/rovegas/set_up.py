@@ -8,8 +8,6 @@ from dumbbell.report import Column, Section, Table, Text
 
 from .assumptions import Assumptions
 
-__all__ = ["section"]
-
 # What each assumption is, and why it has the value it has, by field of `assumptions.Assumptions`.
 WORDS = {
     "burst": (

@@ -17,8 +17,6 @@ from .evidence import Evidence, Row, Values, outcome
 from .register import REGISTER, above, listing
 from .scenarios import backward_load, parking_lot
 
-__all__: list[str] = []
-
 claim = REGISTER.claim
 
 END_S = 200.0

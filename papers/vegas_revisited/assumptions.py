@@ -16,19 +16,6 @@ import pandas as pd
 
 from dumbbell import sensitivity
 
-__all__ = [
-    "LITERAL",
-    "MIXES",
-    "VARIATIONS",
-    "Assumptions",
-    "Variation",
-    "calibrated",
-    "calibration",
-    "cap_bytes",
-    "varied",
-]
-
-
 MIXES: Mapping[str, Mapping[str, float]] = {
     "drawn": {"telnet": 0.169753, "ftp": 0.066495, "nntp": 0.017897, "smtp": 0.745855},
     "means": {"telnet": 0.130713, "ftp": 0.046134, "nntp": 0.011961, "smtp": 0.811192},

@@ -19,8 +19,6 @@ from .plan import table_configurations
 from .printed import effect_column, foreground_table, printed_column
 from .sensitivity import tested
 
-__all__ = ["ceilings", "repetition"]
-
 REPETITIONS = 40
 SEED = 20000326
 

@@ -15,8 +15,6 @@ from .printed import EFFECT_TABLES, data, effect_column, foreground_table
 from .scenarios import BACKGROUNDS
 from .table_claims import FOREGROUND, SHORT
 
-__all__ = ["misses", "tensions"]
-
 MINUS = "−"
 
 

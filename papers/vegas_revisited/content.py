@@ -26,8 +26,6 @@ from .replay import replay
 from .scenarios import BACKGROUNDS, cell_letters
 from .table_claims import FOREGROUND, MEAN_TOLERANCE, SHORT
 
-__all__ = ["sections"]
-
 LOAD_WORDS = {"low": "low load", "high": "high load", "wan": "WAN"}
 
 # The reason for each value, by field of `assumptions.Assumptions`.

@@ -18,8 +18,6 @@ from dumbbell.tcp_events import (
     window_kept,
 )
 
-__all__ = ["COLUMNS", "EVENTS", "episodes"]
-
 EVENTS = "tcp_events"
 """The quantity that a probe has to record of the flow."""
 

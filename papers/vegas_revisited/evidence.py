@@ -26,8 +26,6 @@ from .plan import seven_cells
 from .printed import CELLS, PHASES, printed_column
 from .scenarios import ALIASES, stable_seed
 
-__all__ = ["Evidence", "FactorEffects"]
-
 Values = NDArray[np.float64]
 
 PAPER_RUNS = 50

@@ -14,8 +14,6 @@ from .evidence import Evidence
 from .printed import CELLS, EFFECT_TABLES, TERMS, effect_column
 from .scenarios import BACKGROUNDS, LOADS, experiment
 
-__all__ = ["cells", "effects", "figure_2", "main_effects", "scan", "topology"]
-
 PAPER = "#9a9a9a"
 OURS = plots.COLOURS[0]
 SHORT = {"throughput": "thr", "retransmissions": "rtx"}

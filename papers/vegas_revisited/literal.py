@@ -17,8 +17,6 @@ from .plan import LITERAL_GROUP
 from .scenarios import LOADS
 from .sensitivity import tested
 
-__all__ = ["compared", "readings"]
-
 
 def readings(claims: Sequence[Claim[Evidence]], evidence: Evidence, runs: int) -> list[Reading]:
     """Return the claims on the tables judged under both readings.

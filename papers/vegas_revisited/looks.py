@@ -18,8 +18,6 @@ from dumbbell.papers import PlannedRun, Settings
 
 from .traces import TracedRun, Values
 
-__all__ = ["SEEN", "SEEN_VALUES", "Look", "Part", "Seen", "scenario_name"]
-
 SEEN, SEEN_VALUES = "seen", "seen_values"
 
 PREFIX = "look"

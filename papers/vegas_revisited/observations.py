@@ -24,8 +24,6 @@ from .scenarios import experiment, stable_seed
 from .scripted import single
 from .traces import TracedRun
 
-__all__ = ["conclude", "observe", "plan", "reduce"]
-
 LOOKS = (*scripted.LOOKS, *traffic.LOOKS)
 
 BY_SCENARIO = {scenario_name(look.name): look for look in LOOKS}

@@ -17,20 +17,6 @@ from .assumptions import LITERAL, VARIATIONS, calibrated, varied
 from .printed import CELLS
 from .scenarios import BACKGROUNDS, LOADS, SWEEP, experiment, preset_vegas, stable_seed, sweep
 
-__all__ = [
-    "CHOSEN",
-    "LITERAL_GROUP",
-    "STAGES",
-    "Replications",
-    "pair_configurations",
-    "plan",
-    "released_configurations",
-    "replications",
-    "seven_cells",
-    "table_configurations",
-    "ten_cells",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Replications:

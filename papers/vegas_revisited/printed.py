@@ -13,21 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "CELLS",
-    "EFFECT_TABLES",
-    "FOREGROUND_TABLES",
-    "PHASES",
-    "TERMS",
-    "EffectColumn",
-    "ForegroundTable",
-    "data",
-    "effect_column",
-    "foreground_table",
-    "printed_column",
-    "sign",
-]
-
 PHASES = ("ss", "ca", "rec")
 
 # The terms of the three-factor model in the paper's order, without the mean.

@@ -11,8 +11,6 @@ from . import episodes, observations
 from .looks import SEEN, SEEN_VALUES
 from .transfers import FOREGROUND, transfers
 
-__all__ = ["COLUMNS", "reduce"]
-
 BOTTLENECK = "r1-r2"
 
 FLOW_COLUMNS = ("timeouts", "fast_retransmits", "receive_window_limited")

@@ -18,8 +18,6 @@ from dumbbell.claims import Outcome, Register
 from .evidence import Evidence, FactorEffects
 from .scenarios import BACKGROUNDS
 
-__all__ = ["REGISTER", "claim"]
-
 Measure = Callable[[Evidence], Outcome]
 Values = NDArray[np.float64]
 
@@ -38,11 +36,13 @@ claim = REGISTER.claim
 
 
 def minimum(parts: Sequence[Values]) -> Values:
+    """Return the smallest of some values, run by run."""
     minima: Values = np.min(parts, axis=0)
     return minima
 
 
 def maximum(parts: Sequence[Values]) -> Values:
+    """Return the largest of some values, run by run."""
     maxima: Values = np.max(parts, axis=0)
     return maxima
 
@@ -59,10 +59,12 @@ def listing(names: Sequence[str], values: Sequence[Values], form: str = "{:.2f}"
 
 
 def case_names(cases: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the names of pairs of load and background."""
     return [f"{load}/{background}" for load, background in cases]
 
 
 def sign_outcome(effects: FactorEffects, term: str, expected: int, note: str = "") -> Outcome:
+    """Return whether the effect of a term has the expected sign, with its 90 % interval as a note."""
     low, high = effects.interval(term)
     found = np.sign(effects.terms[term])
     text = f"effect {effects.terms[term][0]:.2f}, 90 % interval {low:.2f} to {high:.2f}"
@@ -102,6 +104,7 @@ def against_vegas(evidence: Evidence, foreground: str, loads: Sequence[str]) -> 
 
 
 def sign_of(metric: str, load: str, background: str, term: str, expected: int) -> Measure:
+    """Return the measure of the sign of an effect in the three-factor design."""
     return lambda evidence: sign_outcome(evidence.phases(metric, load, background), term, expected)
 
 

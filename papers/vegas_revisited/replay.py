@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["Row", "replay"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Row:

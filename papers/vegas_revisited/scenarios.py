@@ -16,19 +16,6 @@ from dumbbell import Scenario
 from .assumptions import MIXES, Assumptions
 from .episodes import EVENTS
 
-__all__ = [
-    "ALIASES",
-    "BACKGROUNDS",
-    "FIGURE_2_STARTS_S",
-    "LOADS",
-    "PHASE_LETTERS",
-    "access_links",
-    "cell_letters",
-    "experiment",
-    "stable_seed",
-    "tcp",
-]
-
 KB = 1024
 """Bytes in the paper's KB."""
 

@@ -21,8 +21,6 @@ from .looks import Look, Part, Seen, scenario_name
 from .scenarios import network, tcp
 from .traces import TracedRun, Values, round_trips
 
-__all__ = ["LOOKS", "single"]
-
 FLOW_QUANTITIES = ("cwnd", "ssthresh", "seq_sent", "seq_acked", "rto", EVENTS)
 VEGAS_QUANTITIES = ("base_rtt", "vegas_diff")
 

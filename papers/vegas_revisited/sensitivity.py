@@ -17,8 +17,6 @@ from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
 from .plan import CHOSEN
 
-__all__ = ["study", "tested"]
-
 # Claims with evidence only from the runs of the tables.
 TABLE_SCENARIOS = {f"table-{number}" for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12)} | {"wan-rtx"}
 

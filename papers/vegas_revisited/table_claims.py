@@ -20,8 +20,6 @@ from .register import share_of
 from .replay import replay
 from .scenarios import ALIASES, BACKGROUNDS
 
-__all__ = ["claims"]
-
 Configuration = tuple[str, str, str, str]
 """Metric, foreground, background and load."""
 

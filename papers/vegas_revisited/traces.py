@@ -11,8 +11,6 @@ from dumbbell.traces import StepFunction
 
 from .episodes import EVENTS, episodes
 
-__all__ = ["TracedRun", "Values", "bytes_of", "round_trips"]
-
 Values = NDArray[np.float64]
 
 

@@ -19,8 +19,6 @@ from .looks import Look, Part, Seen, scenario_name
 from .scenarios import FIGURE_2_STARTS_S, LOADS, access_links, experiment, network, stable_seed, tcp
 from .traces import TracedRun, Values, bytes_of, round_trips
 
-__all__ = ["LOOKS"]
-
 BETA = 3.0
 ALPHA = 1.0
 

@@ -9,8 +9,6 @@ from dumbbell import Runs
 
 from .scenarios import KB, TRANSFER
 
-__all__ = ["FOREGROUND", "transfers"]
-
 FOREGROUND = "fg"
 
 

@@ -14,8 +14,6 @@ from .plan import QUEUEING_MS
 from .register import Measure, claim
 from .scenarios import SEGMENT_BITS
 
-__all__ = ["throughputs"]
-
 Values = NDArray[np.float64]
 
 ALONE = "fig-2/westwoodp"

@@ -12,18 +12,6 @@ from typing import Any
 
 from dumbbell import sensitivity
 
-__all__ = [
-    "CONNECTION",
-    "HOPS",
-    "LITERAL",
-    "MANY_FLOWS",
-    "REASONS",
-    "VARIATIONS",
-    "WIRELESS",
-    "Assumptions",
-    "Variation",
-]
-
 # The groups of experiments that readings are run on.
 CONNECTION = "connection"
 MANY_FLOWS = "many flows"

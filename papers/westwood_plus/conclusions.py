@@ -23,8 +23,6 @@ from .plan import DELAYED, EACH
 from .sensitivity import worst_miss
 from .uploads import Session, sessions
 
-__all__ = ["channel", "fairness", "gained", "hops", "live", "misses", "table_1"]
-
 
 def _mean(evidence: Evidence, variant: str, intervals: Sequence[int]) -> float:
     return float(evidence.stacked(f"table-1/{variant}", "intervals")[:, list(intervals)].mean())

@@ -16,8 +16,6 @@ from .register import Measure, claim
 from .rules import filtered
 from .scenarios import EDGES_S, SEGMENT_BITS, bdp_packets, connection
 
-__all__ = ["BUSY", "QUIET", "estimates_at_congestion", "fig_2_filters", "peaks"]
-
 Values = NDArray[np.float64]
 
 # Intervals of Table I by their place in it.

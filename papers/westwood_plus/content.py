@@ -29,8 +29,6 @@ from .plan import DELAYED, EACH, VARIANTS, size
 from .sensitivity import GROUPS, worst_miss
 from .uploads import sessions
 
-__all__ = ["live", "sections"]
-
 INTERVALS = ("0–250 s, quiet", "250–500 s, busy", "500–750 s, quiet", "750–1000 s, busy")
 
 # A cell of Table I is reproduced if it is within a tenth of the paper's number.

@@ -16,8 +16,6 @@ from dumbbell.papers import Measured
 from dumbbell.papers.real_time import runs_of
 from dumbbell.traces import StepFunction
 
-__all__ = ["Evidence", "averaged", "quotient", "recorded", "signed", "windowed"]
-
 Values = NDArray[np.float64]
 
 

@@ -25,21 +25,6 @@ from .printed import SITES, final_sequence_numbers, site
 from .scenarios import EDGES_S
 from .uploads import sessions
 
-__all__ = [
-    "NAMES",
-    "estimates",
-    "filters",
-    "hops",
-    "live",
-    "lossy",
-    "many",
-    "model",
-    "networks",
-    "sequences",
-    "windows",
-    "wireless_windows",
-]
-
 Values = NDArray[np.float64]
 Series = dict[str | tuple[str, str], tuple[Values, Values, Values, Values]]
 

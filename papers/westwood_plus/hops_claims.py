@@ -16,8 +16,6 @@ from .plan import VARIANTS
 from .register import Measure, claim
 from .scenarios import bdp_packets, hops
 
-__all__ = ["goodput", "hop_counts", "total"]
-
 Values = NDArray[np.float64]
 
 

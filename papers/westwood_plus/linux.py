@@ -18,8 +18,6 @@ from dumbbell.scenario import Bernoulli, DropTail, Transfer, Uniform
 from . import printed
 from .scenarios import bdp_packets
 
-__all__ = ["CAUSES", "FILE_MB", "HEADERS", "LEVELS", "MSS", "VARIANTS", "key", "plan", "stages", "upload"]
-
 VARIANTS = ("newreno", "westwoodp")
 
 CAUSES = {"random": "random losses", "congestion": "other connections"}

@@ -19,8 +19,6 @@ from .evidence import Evidence
 from .plan import LITERAL_GROUP
 from .sensitivity import GROUPS
 
-__all__ = ["compared", "readings"]
-
 
 def readings(claims: Sequence[Claim[Evidence]], results: pd.DataFrame) -> list[Reading]:
     """Return the claims on lossy links judged under both readings; none if the literal one was not run."""

@@ -20,8 +20,6 @@ from .linux import CAUSES, HEADERS, MSS
 from .register import Measure, claim
 from .uploads import PAIR, goodputs, least_rtt_s, retransmitted, sessions
 
-__all__ = ["NAMES", "ON_LINUX", "total_uploads"]
-
 TABLES = {"T2": "ucla", "T3": "uppsala", "T4": "parma"}
 NAMES = {"ucla": "UCLA", "uppsala": "Uppsala", "parma": "Parma"}
 

@@ -13,8 +13,6 @@ from .plan import DELAYED, EACH
 from .register import Measure, claim
 from .scenarios import DURATION_S
 
-__all__ = ["bad_ms", "gains", "goodputs"]
-
 Values = NDArray[np.float64]
 
 # A quarter of the 40 segments that the paper's pipe holds, and the tolerance above it.

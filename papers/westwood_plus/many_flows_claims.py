@@ -15,8 +15,6 @@ from .evidence import Evidence, averaged, quotient, signed
 from .plan import VARIANTS
 from .register import Measure, claim
 
-__all__ = ["flows", "jain"]
-
 Values = NDArray[np.float64]
 
 ENOUGH_MBPS = 9.0

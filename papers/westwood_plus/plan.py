@@ -15,25 +15,6 @@ from dumbbell.papers.real_time import simulated
 from . import linux, scenarios
 from .assumptions import CONNECTION, HOPS, LITERAL, MANY_FLOWS, VARIATIONS, WIRELESS, Assumptions
 
-__all__ = [
-    "BAD_S",
-    "CONNECTION_VARIANTS",
-    "DELAYED",
-    "EACH",
-    "FEW_HOPS",
-    "LITERAL_GROUP",
-    "LOSSES",
-    "LOSSY_VARIANTS",
-    "QUEUEING_MS",
-    "RTTS_MS",
-    "SATELLITE_BAD_S",
-    "VARIANTS",
-    "Size",
-    "bad_name",
-    "plan",
-    "size",
-]
-
 VARIANTS = ("newreno", "vegas", "westwoodp")
 """The three that the paper compares."""
 

@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SITES", "Site", "data", "final_sequence_numbers", "gains", "site", "table_1"]
-
 SITES = ("ucla", "uppsala", "parma")
 """The servers of the live measurements, as in the paper's section 4."""
 

@@ -14,8 +14,6 @@ from dumbbell.traces import StepFunction
 
 from .scenarios import EDGES_S, SEGMENT_BITS
 
-__all__ = ["COLUMNS", "TRACED", "reduce"]
-
 Values = NDArray[np.float64]
 
 TRACED = ("cwnd", "srtt", "ssthresh", "bandwidth", "base_rtt", "seq_acked", "backlog")

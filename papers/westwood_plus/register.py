@@ -9,8 +9,6 @@ from dumbbell.claims import Outcome, Register
 
 from .evidence import Evidence
 
-__all__ = ["REGISTER", "Measure", "claim"]
-
 Measure = Callable[[Evidence], Outcome]
 
 REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))

@@ -15,19 +15,6 @@ from numpy.typing import NDArray
 from .evidence import recorded
 from .scenarios import SEGMENT_BITS
 
-__all__ = [
-    "CASES",
-    "Case",
-    "Cut",
-    "counted",
-    "counted_by_engine",
-    "cuts",
-    "filter_rows",
-    "filtered",
-    "growth_per_window",
-    "least_window",
-]
-
 Values = NDArray[np.float64]
 
 LEAST_SEGMENTS = 2.0

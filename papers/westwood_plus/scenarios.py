@@ -28,23 +28,6 @@ from dumbbell.scenario import (
 
 from .assumptions import Assumptions
 
-__all__ = [
-    "DURATION_S",
-    "EDGES_S",
-    "PERIOD_S",
-    "SEGMENT_BITS",
-    "bdp_packets",
-    "connection",
-    "hops",
-    "lossy",
-    "many_flows",
-    "one_flow",
-    "rtts",
-    "satellite",
-    "tcp",
-    "wireless",
-]
-
 DURATION_S = 1000
 """Length of all simulations but the shortest, s. [grieco2004 §3]"""
 

@@ -23,8 +23,6 @@ from .lossy_claims import gains
 from .many_flows_claims import jain
 from .plan import EACH, VARIANTS
 
-__all__ = ["GROUPS", "SHOWN", "study", "worst_miss"]
-
 GROUPS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     CONNECTION: ("one connection", ("W-T1-",)),
     MANY_FLOWS: ("one bottleneck", ("W-F1-", "W-F12", "W-F13", "W-F14", "W-F15", "W-F16")),

@@ -17,8 +17,6 @@ from .evidence import Evidence
 from .linux import CAUSES, LEVELS, VARIANTS, key
 from .scenarios import SEGMENT_BITS
 
-__all__ = ["PAIR", "Session", "goodputs", "least_rtt_s", "levels", "retransmitted", "sessions"]
-
 Values = NDArray[np.float64]
 
 PAIR = (VARIANTS[1], VARIANTS[0])

@@ -28,19 +28,6 @@ from dumbbell.quantities import bits_per_second, size_bytes
 from dumbbell.scenario import DropTail, Flow, Impairment, Scenario, Tcp
 from dumbbell.topologies import Topology
 
-__all__ = [
-    "BOTTLENECK",
-    "PACKET_BITS",
-    "PAYLOAD_BYTES",
-    "Drawn",
-    "Network",
-    "drawn",
-    "fairness",
-    "is_slow",
-    "kept",
-    "tcp",
-]
-
 PAYLOAD_BYTES = 1024
 """Payload of a full segment. Our windows are in bytes, those of other simulators in segments. With a power of two, both round
 equally, and a window that grows by fractions of a segment reaches a whole number with the same ACK."""

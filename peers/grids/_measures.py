@@ -14,20 +14,6 @@ from dumbbell.crossvalidation.agreement import criterion, differences, ratios, w
 from dumbbell.crossvalidation.figures import scatter
 from dumbbell.crossvalidation.tables import comparison_table
 
-__all__ = [
-    "AIM",
-    "BACKLOG",
-    "RETRANSMITTED",
-    "TIMEOUTS",
-    "Measure",
-    "blocks",
-    "compared",
-    "count",
-    "judged",
-    "same_way",
-    "share",
-]
-
 AIM = 0.90
 """Required share of the points that agree."""
 

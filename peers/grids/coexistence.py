@@ -15,8 +15,6 @@ from dumbbell.crossvalidation.tables import peer_title
 from . import _bottlenecks as bottlenecks
 from . import _measures as measures
 
-__all__ = ["GRID", "Coexistence"]
-
 # The base is the first of these that the peer has.
 BASES = ("reno", "newreno", "sack")
 

@@ -20,8 +20,6 @@ from . import _bottlenecks as bottlenecks
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["GRID", "ForcedDrops"]
-
 VARIANTS = ("tahoe", "reno", "newreno", "sack")
 
 FACTORS = ("variant", "dropped", "window", "window is", "first drop")

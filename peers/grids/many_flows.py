@@ -18,8 +18,6 @@ from . import _bottlenecks as bottlenecks
 from . import _measures as measures
 from ._measures import Measure
 
-__all__ = ["GRID", "ManyFlows"]
-
 VARIANTS = ("reno", "newreno", "sack", "vegas")
 FACTORS = ("variant", "flows", "buffer [packets per flow]")
 

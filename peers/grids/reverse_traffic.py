@@ -14,8 +14,6 @@ from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
 from . import _bottlenecks as bottlenecks
 from . import _measures as measures
 
-__all__ = ["GRID", "ReverseTraffic"]
-
 VARIANTS = ("reno", "newreno", "sack", "vegas", "westwood", "westwoodp")
 FACTORS = ("variant", "forward", "reverse", "buffer [packets]")
 

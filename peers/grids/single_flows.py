@@ -19,8 +19,6 @@ from dumbbell.scenario import DropTail, Flow, Probe, Tcp
 
 from . import _bottlenecks as bottlenecks
 
-__all__ = ["GRID", "SingleFlows"]
-
 FACTORS = ("variant", "rate [packets/s]", "delay [ms]", "buffer [packets]")
 
 

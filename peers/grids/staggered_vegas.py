@@ -19,8 +19,6 @@ from . import _bottlenecks as bottlenecks
 from . import _measures as measures
 from ._measures import Measure
 
-__all__ = ["GRID", "StaggeredVegas"]
-
 FACTORS = ("network", "flows")
 INTERVAL = "flows so far"
 

@@ -35,8 +35,6 @@ from dumbbell.scenario import (
     Vegas,
 )
 
-__all__ = ["GRID", "LAWS", "Law", "Setting", "TheoryGrid"]
-
 Values = NDArray[np.float64]
 
 CONFIDENCE = 0.95

@@ -17,8 +17,6 @@ from . import _bottlenecks as bottlenecks
 from . import _measures as measures
 from ._measures import Measure
 
-__all__ = ["GRID", "TwoStateLoss"]
-
 VARIANTS = ("reno", "newreno", "sack", "vegas", "westwood", "westwoodp")
 FACTORS = ("variant", "losses", "lost in the mean [%]")
 

@@ -6,8 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Budget"]
-
 
 class Budget:
     """A total that concurrent users share; each waits its turn until its part is free.

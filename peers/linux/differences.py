@@ -11,8 +11,6 @@ from dumbbell import Scenario
 from dumbbell.crossvalidation import Counterfactual
 from dumbbell.quantities import nanoseconds
 
-__all__ = ["LATENESS", "REMAINING", "STALLS", "late", "stalled"]
-
 LATENESS = "Delivery times: exact in the simulator; tens of microseconds late in real time, so that equal round-trip times differ"
 
 # The runs of the grids report the 99th percentile of theirs, see `lateness` in `grids/_networks.py`.

@@ -18,8 +18,6 @@ from dumbbell.run import cores
 from . import differences, rules
 from .budget import Budget
 
-__all__ = ["Linux"]
-
 MBPS_PER_CORE = 80.0
 """Rates of the links of concurrent runs per core, Mbit/s: packets are then delivered within a fraction of a millisecond."""
 

@@ -7,8 +7,6 @@ from typing import Any
 from dumbbell.crossvalidation import Rule
 from dumbbell.errors import refusal
 
-__all__ = ["KERNELS", "LEAST_THRESHOLDS", "RULES", "TWINS", "VARIANTS", "table"]
-
 KERNELS = ("reno", "cubic", "bbr")
 """Congestion controls of the kernel itself."""
 

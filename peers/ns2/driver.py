@@ -18,8 +18,6 @@ from dumbbell.crossvalidation import PeerAbsent, PeerRun, Rule
 from . import outcome, rules
 from .script import Script
 
-__all__ = ["Ns2"]
-
 PROGRAM = "ns"
 
 

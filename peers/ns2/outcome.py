@@ -15,8 +15,6 @@ from dumbbell.quantities import bits_per_second, nanoseconds
 
 from .script import Script, Trace, size_bytes
 
-__all__ = ["read"]
-
 TRACE_COLUMNS = ["time_s", "name", "value"]
 
 

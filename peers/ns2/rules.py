@@ -9,8 +9,6 @@ from typing import Any
 from dumbbell.crossvalidation import Rule
 from dumbbell.errors import refusal
 
-__all__ = ["AGENTS", "RULES", "Agent", "tcp"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:

@@ -18,8 +18,6 @@ from dumbbell.scenario import Tcp
 from . import rules
 from .rules import AGENTS, Agent
 
-__all__ = ["Script", "Trace", "size_bytes"]
-
 PRELUDE = Path(__file__).with_name("prelude.tcl")
 TUNING = "remove-all-packet-headers\nadd-packet-header IP TCP Flags"
 

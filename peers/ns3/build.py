@@ -13,8 +13,6 @@ from pathlib import Path
 
 from dumbbell.crossvalidation import PeerAbsent
 
-__all__ = ["PACKAGE", "TITLE", "program", "version"]
-
 TITLE = "ns-3"
 PACKAGE = "libns3-dev"
 

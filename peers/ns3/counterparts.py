@@ -10,18 +10,6 @@ from dumbbell import Scenario
 from dumbbell.errors import refusal
 from dumbbell.quantities import nanoseconds
 
-__all__ = [
-    "CONTROLS",
-    "HEADER",
-    "RECOVERY",
-    "VARIANTS",
-    "attributes",
-    "control",
-    "segment_of",
-    "size",
-    "table",
-]
-
 HEADER = 42
 """Bytes of headers around a payload: 2 of PPP, 20 of IP, 20 of TCP."""
 

@@ -14,8 +14,6 @@ from dumbbell.quantities import bits_per_second, nanoseconds
 from . import counterparts, differences
 from .differences import Difference
 
-__all__ = ["Described", "FlowTimes", "described"]
-
 ENDLESS = 2**64 - 1
 
 # A queue of ns-3 counts in 32 bits.

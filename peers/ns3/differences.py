@@ -11,8 +11,6 @@ from typing import Any
 
 from . import counterparts
 
-__all__ = ["CONTROLS", "DIFFERENCES", "Difference", "remaining"]
-
 CONTROLS = {**counterparts.CONTROLS, "westwoodp": "our_rules::Westwood"}
 """Controls under our rules, by our names: the program's own where they differ."""
 

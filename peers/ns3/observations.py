@@ -11,8 +11,6 @@ from dumbbell.crossvalidation import PeerRun, sampled
 
 from .description import Described, FlowTimes
 
-__all__ = ["read"]
-
 FLOW_COLUMNS = (
     "name",
     "goodput_bps",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dumbbell.crossvalidation import Rule
 
-__all__ = ["RULES"]
-
 RULES: tuple[Rule, ...] = (
     Rule(
         aspect="Size of packets",

@@ -11,8 +11,6 @@ from typing import Any
 
 from dumbbell.errors import refusal
 
-__all__ = ["set_value", "value_at"]
-
 MECHANISMS = "ABCDEFGHIJ"
 
 # The longest address of a scenario, with names that contain dots, has fewer.

@@ -10,16 +10,6 @@ from typing import Any
 
 from dumbbell.errors import refusal
 
-__all__ = [
-    "LARGEST_SEED",
-    "MOST_REPLICATIONS",
-    "MOST_RUNS",
-    "file_path",
-    "function",
-    "thread_count",
-    "whole_number",
-]
-
 LARGEST_SEED = 2**64 - 1
 
 MOST_RUNS = 10_000_000

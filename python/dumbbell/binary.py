@@ -14,8 +14,6 @@ from pathlib import Path
 import dumbbell
 from dumbbell.errors import MachineError
 
-__all__ = ["Binary"]
-
 PACKAGE = "dumbbell-testbed"
 CARGO = "cargo"
 

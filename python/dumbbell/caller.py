@@ -7,8 +7,6 @@ import sys
 
 from dumbbell.errors import refusal
 
-__all__ = ["become_caller", "load_late_modules", "user_of_children"]
-
 ROOT = 0
 
 

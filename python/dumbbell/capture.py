@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from dumbbell import _engine
     from dumbbell.scenario import Scenario
 
-__all__ = ["Capture", "PathName"]
-
 PathName = str | os.PathLike[str]
 
 # The longest headers, which are always kept whole, and the longest packet of IPv4.

@@ -17,8 +17,6 @@ from typing import Any
 import dumbbell
 from dumbbell.errors import ScenarioError, refusal
 
-__all__ = ["checked_members", "folder_of", "forget", "member_of", "some", "where"]
-
 
 def folder_of(name: str, path: str | Path | None = None) -> Path:
     """Return a folder of the checkout, or what a wheel installs of it.

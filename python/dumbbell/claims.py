@@ -23,24 +23,6 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "COUNTS",
-    "Aims",
-    "AwaitsTestbed",
-    "Claim",
-    "Evidence",
-    "Finding",
-    "Kind",
-    "NotMeasured",
-    "Outcome",
-    "Register",
-    "Verdict",
-    "judge",
-    "measured_score",
-    "number",
-    "scoreboard",
-]
-
 Kind = Literal["value", "ratio", "ordering", "sign", "shape"]
 Verdict = Literal["reproduced", "not-reproduced", "undecided", "not-checkable", "awaits-testbed"]
 Evidence = Literal["measured", "arithmetic", "definition"]

@@ -11,8 +11,6 @@ from dumbbell.external import title
 from dumbbell.library import Library
 from dumbbell.scenario.parts import External
 
-__all__ = ["check"]
-
 
 def check(algorithm: Control | type[Control] | Library) -> None:
     """Check a congestion control with the events by which those of the registry are tested.

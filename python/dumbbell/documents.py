@@ -9,8 +9,6 @@ from typing import Any, Literal
 
 from dumbbell.errors import refusal
 
-__all__ = ["Form", "parsed", "toml_of"]
-
 Form = Literal["toml", "json"]
 
 MOST_PARTS = 100

@@ -7,8 +7,6 @@ from typing import Any, cast
 
 from dumbbell import _engine
 
-__all__ = ["catalogue", "schema", "version"]
-
 
 def version() -> str:
     """Return the engine's version, which every stored result names."""

@@ -7,8 +7,6 @@ import re
 from importlib import metadata
 from typing import Any
 
-__all__ = ["computing", "environment", "environment_fact"]
-
 COMPUTING = ("numpy", "pandas", "pyarrow", "scipy")
 
 

@@ -18,20 +18,6 @@ from typing import Any, cast
 from dumbbell import control, library, permission
 from dumbbell.scenario.parts import External
 
-__all__ = [
-    "canonical",
-    "changed",
-    "has_classes",
-    "made",
-    "names_in",
-    "not_loaded",
-    "pack",
-    "prepare",
-    "title",
-    "unpack",
-    "with_controls",
-]
-
 
 def made(name: str, parameters: Mapping[str, Any], field: str) -> External:
     """Return the control with this name.

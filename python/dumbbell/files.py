@@ -36,24 +36,6 @@ import numpy as np
 
 from dumbbell.errors import ResultsError
 
-__all__ = [
-    "PARTIAL",
-    "lock_file",
-    "make_folder",
-    "matching",
-    "move",
-    "plain",
-    "prepare",
-    "read_bytes",
-    "read_input",
-    "read_text",
-    "remove",
-    "replacing",
-    "unwritten",
-    "write_json",
-    "write_text",
-]
-
 PARTIAL = ".*.partial"
 """Pattern of the incomplete files that a killed process may leave."""
 

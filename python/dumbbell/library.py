@@ -18,8 +18,6 @@ from dumbbell.errors import ScenarioError, refusal
 from dumbbell.files import read_input
 from dumbbell.scenario.parts import External, plain
 
-__all__ = ["Library", "data_of", "identified", "include", "is_module", "remember", "stated"]
-
 # The bytes of the libraries of this process, by digest.
 known: dict[str, bytes] = {}
 

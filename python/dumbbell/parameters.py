@@ -11,8 +11,6 @@ from dumbbell.scenario.parts import plain
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["column", "columns", "shown"]
-
 
 def shown(value: Any, address: str) -> Any:
     """Return a value as frames show it: a table or a list is JSON text."""

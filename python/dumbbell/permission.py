@@ -15,18 +15,6 @@ from contextvars import ContextVar
 
 from dumbbell.errors import refusal
 
-__all__ = [
-    "CLASS",
-    "LIBRARY",
-    "NOT_LOADED",
-    "PREFIXES",
-    "allow",
-    "is_allowed",
-    "left_out",
-    "require",
-    "without_loading",
-]
-
 CLASS = "python:"
 """Prefix of the names of classes in scenarios."""
 

@@ -30,8 +30,6 @@ from dumbbell.tracebacks import Elsewhere, Frame, frames_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Tables", "run_many", "work"]
-
 # A worker takes this fraction of the remaining jobs per worker at once, so that all end at about the same time.
 PARTS = 4
 

@@ -13,8 +13,6 @@ from typing import Any
 from dumbbell import _engine
 from dumbbell.errors import ScenarioError, refusal
 
-__all__ = ["bits_per_second", "nanoseconds", "size_bytes", "written_time"]
-
 # The canonical form is a whole number of the largest of these units that divides it.
 _FACTORS = {
     "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1,

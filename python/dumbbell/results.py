@@ -6,8 +6,6 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["COLUMNS", "Column", "described", "markdown"]
-
 WINDOW = "measurement window"
 RUN = "whole run"
 TRANSFERS = "transfers that begin in the measurement window, until their end"

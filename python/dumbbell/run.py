@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from dumbbell.plots.picture import Picture
     from dumbbell.why import Explanation
 
-__all__ = ["Job", "Progress", "Run", "Runs", "run", "run_many"]
-
 OF_JOBS = ("seed", "run")
 
 Progress = Callable[[int, int], None]

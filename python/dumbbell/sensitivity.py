@@ -25,18 +25,6 @@ from dumbbell.claims import Claim, Finding, NotMeasured, judge, number
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
 from dumbbell.statistics import adjust_p_values
 
-__all__ = [
-    "PLACEBO_DRAWS",
-    "REPLICATIONS",
-    "Move",
-    "Sensitivity",
-    "Variation",
-    "placebo",
-    "placebo_of_misses",
-    "quantities",
-    "relabelled",
-]
-
 E = TypeVar("E")
 
 MINUS = "−"

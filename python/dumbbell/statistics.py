@@ -17,19 +17,6 @@ from scipy import stats
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Interval",
-    "adjust_p_values",
-    "jain_index",
-    "mean_difference",
-    "mean_interval",
-    "mean_ratio",
-    "paired_difference",
-    "paired_ratio",
-    "resample_weights",
-    "resampled_mean",
-]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Interval:

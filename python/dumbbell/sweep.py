@@ -14,8 +14,6 @@ from dumbbell.scenario import Data, Scenario
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["sweep"]
-
 
 def sweep(
     base: Scenario | Data | str | os.PathLike[str],

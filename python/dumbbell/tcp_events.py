@@ -14,15 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = [
-    "in_first_slow_start",
-    "losses_before_timeouts",
-    "mean_by_flow",
-    "new_data_waits",
-    "sum_by_flow",
-    "window_kept",
-]
-
 
 def _by_connection(events: pd.DataFrame, *kinds: str) -> pd.DataFrame:
     """Return rows of some kinds, grouped by connection and in order, with the number of the connection as ``group``."""

@@ -37,19 +37,6 @@ from dumbbell.scenario import Scenario
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "BUDGET_BPS",
-    "Check",
-    "RealTimeRun",
-    "doctor",
-    "find_binary",
-    "identity",
-    "load_bps",
-    "run",
-    "run_many",
-    "tables",
-]
-
 Progress = Callable[[float, float], None]
 """Told the seconds of completed and of all runs, about five times a second."""
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from queue import SimpleQueue
 from typing import Any
 
-__all__ = ["Thread", "start"]
-
 # Held while errors are not reported.
 _SILENCE = _thread.allocate_lock()
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Elsewhere", "Frame", "frames_of"]
-
 
 class Frame(NamedTuple):
     """A line of code that was running: its file, number, function and text, and whether it raised the exception."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["StepFunction"]
-
 
 @dataclass(frozen=True, eq=False)
 class StepFunction:

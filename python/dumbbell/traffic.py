@@ -22,8 +22,6 @@ from dumbbell.quantities import bits_per_second, nanoseconds, written_time
 from dumbbell.scenario import EmpiricalSizes, OnOff, Opportunities
 from dumbbell.scenario.opportunities import read_trace
 
-__all__ = ["frames_from_file", "opportunities_from_file", "sizes_from_file", "vbr"]
-
 # Number, type, time and size of a frame, as the public traces of films have them.
 _COLUMNS_OF_A_FRAME = 4
 

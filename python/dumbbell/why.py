@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from dumbbell.run import Run
 
-__all__ = ["DEFAULT_WINDOW", "Explanation", "Line", "explain"]
-
 DEFAULT_WINDOW = "200 ms"
 """Width of the part of a run around a time, unless another is given."""
 

@@ -31,20 +31,6 @@ from ..scenarios import PHASE_LETTERS
 from .design import CLUSTERED, Condition, Response, clustered_cells, combinations, tabled
 from .effects import CONFIDENCE, Study, phase_of
 
-__all__ = [
-    "PARTS",
-    "Agreement",
-    "Comparison",
-    "Contrast",
-    "against_each_other",
-    "agreement",
-    "clustered",
-    "coherence",
-    "contributions",
-    "inside",
-    "outstanding_cells",
-]
-
 PARTS = (
     "one mechanism of each cluster named",
     "more mechanisms of the same clusters",

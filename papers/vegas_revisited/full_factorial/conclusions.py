@@ -20,8 +20,6 @@ from .clusters import (
 from .design import CLUSTERED
 from .effects import KINDS, Study, kind
 
-__all__ = ["extremes_table", "inside_table", "paragraphs", "plain_term"]
-
 CLUSTERS = [phase for phase, letters in PHASE_LETTERS.items() if len(letters) > 1]
 """The clusters of several mechanisms."""
 

@@ -20,8 +20,6 @@ from .conclusions import extremes_table, inside_table, paragraphs, plain_term
 from .design import CLUSTERED, TABLES, between_blocks, blocks
 from .effects import CONFIDENCE, Study, surviving
 
-__all__ = ["sections"]
-
 LARGEST = 20
 """Number of the largest effects shown directly; a folded table below has all of them."""
 

@@ -34,26 +34,6 @@ from ..printed import CELLS
 from ..scenarios import BACKGROUNDS, PHASE_LETTERS, cell_letters, experiment, stable_seed
 from ..transfers import FOREGROUND
 
-__all__ = [
-    "ALL",
-    "BLOCK_WORDS",
-    "CLUSTERED",
-    "CONDITIONS",
-    "MECHANISMS",
-    "RESPONSES",
-    "TABLES",
-    "Condition",
-    "Response",
-    "between_blocks",
-    "blocks",
-    "clustered_cells",
-    "combinations",
-    "planned",
-    "responses",
-    "runs_per_cell",
-    "tabled",
-]
-
 MECHANISMS = "ABCDEFGHIJ"
 
 BLOCK_WORDS = ("ABCDF", "ABCEG", "ABDEH", "ACDEI", "BCDEJ")

@@ -21,8 +21,6 @@ from dumbbell.statistics import adjust_p_values
 from ..scenarios import PHASE_LETTERS
 from .design import CLUSTERED, Condition, Response, responses
 
-__all__ = ["CONFIDENCE", "KINDS", "Share", "Study", "kind", "phase_of", "studies", "surviving", "table"]
-
 CONFIDENCE = 0.90
 """That of the paper's tables; here it is the confidence that *all* intervals of a column hold."""
 

@@ -12,8 +12,6 @@ from dumbbell import plots
 
 from .effects import Study
 
-__all__ = ["half_normal", "interactions", "main_effects", "pareto"]
-
 WIDTH = 3.4
 TITLE = 8.5
 TICKS = 7.5

@@ -20,19 +20,6 @@ from dumbbell.quantities import nanoseconds
 from dumbbell.scenario import DropTail, Flow, Link, Node, Probe, Scenario, Tcp
 from dumbbell.traces import StepFunction
 
-__all__ = [
-    "BUFFERS_BDP",
-    "LEAST_BUFFER",
-    "RATES_MBPS",
-    "RTTS_MS",
-    "Path",
-    "covering",
-    "lateness",
-    "reduced",
-    "starts_s",
-    "whole_window",
-]
-
 RATES_MBPS = (1, 2, 3, 5, 10, 15, 30, 50)
 RTTS_MS = (10, 20, 40, 70, 100)
 BUFFERS_BDP = (0.5, 1.0, 2.0, 4.0)

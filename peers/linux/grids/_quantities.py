@@ -23,8 +23,6 @@ from dumbbell.crossvalidation import (
 )
 from dumbbell.crossvalidation.agreement import criterion
 
-__all__ = ["Quantity", "blocks", "compared", "judged"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:

@@ -22,8 +22,6 @@ from dumbbell.crossvalidation import (
 from .. import rules
 from . import _networks as networks
 
-__all__ = ["GRIDS", "Pair"]
-
 FACTORS = ("rate [Mbit/s]", "round trip [ms]", "buffer [BDP]")
 
 RATES_AND_RTTS = ((4, 60), (10, 40), (20, 20))

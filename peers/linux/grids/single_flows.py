@@ -16,8 +16,6 @@ from . import _networks as networks
 from . import _quantities as quantities
 from ._quantities import Quantity
 
-__all__ = ["GRIDS", "SingleFlow"]
-
 FACTORS = ("rate [Mbit/s]", "round trip [ms]", "buffer [BDP]", "buffer [packets]")
 
 RUNS = 5

@@ -21,8 +21,6 @@ from dumbbell.crossvalidation import PeerAbsent
 from dumbbell.errors import refusal
 from dumbbell.files import make_folder
 
-__all__ = ["AIMS", "bench_peers"]
-
 AIMS: Mapping[str, float] = {"ns3": 150.0, "ns2": 8.0, "ns2-tuned": 3.0}
 """How many times as fast as another simulator Dumbbell should be on every case, by the simulator's key."""
 

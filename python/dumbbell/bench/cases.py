@@ -14,8 +14,6 @@ from dumbbell import topologies
 from dumbbell.errors import refusal
 from dumbbell.scenario import DropTail, Scenario
 
-__all__ = ["CASES", "HEADER", "PAYLOAD", "Case", "named", "nearly_nothing"]
-
 PAYLOAD = 960
 """Payload of a full segment, bytes."""
 

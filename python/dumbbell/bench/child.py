@@ -15,8 +15,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["main"]
-
 ENGINE = "dumbbell._engine"
 
 STATUS = Path("/proc/self/status")

@@ -13,8 +13,6 @@ from typing import Any
 
 from dumbbell import _engine
 
-__all__ = ["Batch", "Child", "measure", "measure_apart", "measure_batch"]
-
 PROGRAM = (sys.executable, str(Path(__file__).with_name("child.py")), _engine.__file__)
 
 

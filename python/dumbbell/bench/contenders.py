@@ -16,8 +16,6 @@ from dumbbell.crossvalidation.loading import imported
 from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
 
-__all__ = ["Contender", "Dumbbell", "Measured", "load_contenders", "measured"]
-
 # The module in the folder of peers that defines how each of them is measured.
 MODULE = "speed"
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from dumbbell.report import Cell, Column, Table
 
-__all__ = ["Criterion", "at_least", "at_most", "criteria_table", "holds_text", "not_measured"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Criterion:

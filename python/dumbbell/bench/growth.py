@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from dumbbell.bench.turns import Spread, Turns, ratios
 
-__all__ = ["FEWEST", "FULL", "MOST", "QUICK", "Batches", "Idle", "Plan", "Point", "Sweep"]
-
 FEWEST, MOST = 10, 100_000
 """The numbers of flows between which the cost of a packet is compared."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from dumbbell.bench.cases import HEADER, PAYLOAD
 
-__all__ = ["idle_flows", "long_window", "many_flows", "one_flow", "row"]
-
 # Hosts on either side of a bottleneck of many flows.
 PAIRS = 10
 

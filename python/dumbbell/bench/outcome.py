@@ -16,8 +16,6 @@ from dumbbell.environment import environment
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.run import cores
 
-__all__ = ["Benched", "load", "machine", "written"]
-
 CPUS = Path("/proc/cpuinfo")
 
 

@@ -14,8 +14,6 @@ from dumbbell.environment import environment_fact
 from dumbbell.plots import figure, legend_beside, styles, to_svg
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text, render_page
 
-__all__ = ["machine_facts", "number", "peers_page", "rate_text", "spread_cell"]
-
 NOTHING = "–"
 
 

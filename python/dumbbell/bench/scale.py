@@ -21,8 +21,6 @@ from dumbbell.campaign import Display
 from dumbbell.files import make_folder
 from dumbbell.run import cores
 
-__all__ = ["bench_scale"]
-
 # What was wanted: the cost of a packet among the most flows over that among the fewest, bytes of an idle flow, and how much
 # faster two threads are than one.
 MAX_COST_RATIO = 4.0

@@ -13,8 +13,6 @@ from dumbbell.plots import figure, to_svg
 from dumbbell.plots import sweep as curves
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text, render_page
 
-__all__ = ["page"]
-
 MEBIBYTE = 2.0**20
 
 

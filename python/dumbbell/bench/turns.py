@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 from dumbbell.bench.contenders import Measured
 
-__all__ = ["Spread", "Turns", "ratios"]
-
 # Start-up runs are repeated until they take this fraction of a measurement, at most as often as the runs, and at
 # least this many times.
 PART_OF_START_UPS, LEAST_START_UPS = 0.1, 3

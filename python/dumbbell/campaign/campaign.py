@@ -33,8 +33,6 @@ from dumbbell.scenario import Data, Scenario
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["Campaign", "CampaignRun", "Status"]
-
 RUNS = "runs"
 """Name of the table with a row for each run."""
 

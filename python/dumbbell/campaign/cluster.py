@@ -42,8 +42,6 @@ from dumbbell.threads import start
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["ClusterError", "OtherEngine", "checked", "cluster_of", "connected", "on_cluster"]
-
 # Target duration of a batch, s.
 BATCH_S = 1.0
 

@@ -13,8 +13,6 @@ from dumbbell.campaign.store import arrow
 from dumbbell.errors import RunsInterrupted
 from dumbbell.run import Job, Runs
 
-__all__ = ["Reduction", "job_of", "on_threads", "reduced"]
-
 Reduction = Callable[[Runs], "pd.DataFrame | pa.Table"]
 """Returns the reduction of some finished runs: a row for each of ``runs.jobs``, in their order.
 

@@ -15,8 +15,6 @@ from dumbbell.files import read_input
 from dumbbell.scenario import Scenario
 from dumbbell.scenario.opportunities import with_traces
 
-__all__ = ["Stated", "read"]
-
 FIELDS = ("base", "axes", "runs", "seed", "output", "add")
 
 

@@ -19,18 +19,6 @@ from dumbbell.campaign.store import INDEX, Store, arrow
 from dumbbell.quantities import bits_per_second, nanoseconds
 from dumbbell.scenario import Scenario
 
-__all__ = [
-    "Interrupted",
-    "Keep",
-    "Make",
-    "Planned",
-    "PlannedRuns",
-    "cost",
-    "in_order",
-    "interrupted",
-    "runs_text",
-]
-
 
 class Planned(Protocol):
     """A requested run. It may have a ``stage``: stages run, and their times are reported, one after the other."""

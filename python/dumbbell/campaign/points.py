@@ -14,8 +14,6 @@ from dumbbell.parameters import shown
 from dumbbell.scenario import Data, Scenario
 from dumbbell.scenario.parts import plain
 
-__all__ = ["Grid", "Point", "grid_of", "points_of", "replications"]
-
 MOST_POINTS = 10_000_000
 
 

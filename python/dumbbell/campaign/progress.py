@@ -25,8 +25,6 @@ from rich.text import Text
 
 from dumbbell.printable import printable
 
-__all__ = ["Display", "Pace", "duration"]
-
 # Seconds between two lines in a log.
 LINE_S = 30.0
 

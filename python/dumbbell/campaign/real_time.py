@@ -11,8 +11,6 @@ from dumbbell.campaign.execution import job_of
 from dumbbell.campaign.planned import Keep, Make, Planned
 from dumbbell.testbed import BUDGET_BPS, Progress, RealTimeRun, run_many
 
-__all__ = ["in_real_time"]
-
 
 def in_real_time(
     reduce: Callable[[RealTimeRun], Mapping[str, Any]],

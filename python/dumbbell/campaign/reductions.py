@@ -18,8 +18,6 @@ from dumbbell.campaign.sources import module_identity, own_sources
 from dumbbell.errors import refusal
 from dumbbell.run import Runs
 
-__all__ = ["function_identity", "tables"]
-
 OF_RUNS = ("fingerprint", "simulated_s", "events")
 
 ACCEPTED = "a named function of dumbbell.Runs that uses no variables of an enclosing function"

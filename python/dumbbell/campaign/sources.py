@@ -22,8 +22,6 @@ from typing import Any
 
 import dumbbell
 
-__all__ = ["is_installed", "module_identity", "own_sources", "reduction_identity", "sources"]
-
 # Parts of the package that use runs only after reduction, or not at all.
 OUTSIDE_REDUCTION = (
     "bench",

@@ -46,8 +46,6 @@ from dumbbell.files import PARTIAL, lock_file, make_folder, matching, move, read
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-__all__ = ["INDEX", "Store", "arrow", "engine_identity"]
-
 INDEX = ["hash", "seed", "run"]
 """The columns that name a run: the scenario's hash, the seed and the number of the replication."""
 

@@ -16,8 +16,6 @@ from dumbbell.cli.refusals import note, refuse, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.crossvalidation import PeerAbsent
 
-__all__ = ["peers", "scale"]
-
 
 def peers(
     *,

@@ -15,8 +15,6 @@ from dumbbell.cli.refusals import note, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.errors import IdenticalRunsWarning, ScenarioWarning
 
-__all__ = ["campaign"]
-
 
 def campaign(
     file: Path,

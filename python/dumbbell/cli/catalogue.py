@@ -16,8 +16,6 @@ from dumbbell.cli.tables import console
 from dumbbell.errors import refusal
 from dumbbell.results import COLUMNS
 
-__all__ = ["show", "show_schema", "show_version"]
-
 
 def show(kind: str | None, *, json_output: bool) -> None:
     """Print the catalogue, one kind of it, or what has a name, such as ``cubic``."""

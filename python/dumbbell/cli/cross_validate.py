@@ -15,8 +15,6 @@ from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.crossvalidation import CrossValidation, PeerAbsent
 from dumbbell.crossvalidation.page import cpu_text
 
-__all__ = ["ABSENT", "DISAGREED", "cross_validate"]
-
 ABSENT = 3
 """Exit code where the peer is not on this machine."""
 

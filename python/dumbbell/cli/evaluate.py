@@ -15,8 +15,6 @@ from dumbbell.evaluation import Evaluation
 from dumbbell.evaluation import evaluate as evaluated
 from dumbbell.evaluation.evaluating import LEAST_RUNS
 
-__all__ = ["BROKEN", "evaluate"]
-
 BROKEN = 1
 """Exit code of ``--strict`` where an item fails or is worse than the baselines."""
 

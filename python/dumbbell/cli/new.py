@@ -16,8 +16,6 @@ from dumbbell.engine import catalogue
 from dumbbell.errors import refusal
 from dumbbell.files import write_text
 
-__all__ = ["algorithm"]
-
 PYTHON = '''\
 """TYPE: what it does, and where it is described."""
 

@@ -15,8 +15,6 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from dumbbell.campaign.progress import LINE_S, duration
 from dumbbell.threads import start
 
-__all__ = ["Pace", "running"]
-
 # A shorter run shows nothing.
 QUIET_S = 1.0
 # Time between two looks, s.

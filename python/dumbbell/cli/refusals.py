@@ -31,8 +31,6 @@ from dumbbell.errors import (
 from dumbbell.printable import printable
 from dumbbell.tracebacks import frames_of
 
-__all__ = ["UNFINISHED", "end_outputs", "guarded", "note", "open_outputs", "refuse", "say", "say_json"]
-
 UNFINISHED = 2  # of rejected input
 
 FAULTY = 1  # of an error of our own

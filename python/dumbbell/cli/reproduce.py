@@ -12,8 +12,6 @@ from dumbbell.caller import become_caller
 from dumbbell.cli.refusals import UNFINISHED, note
 from dumbbell.errors import MachineError, RealTimeError, refusal
 
-__all__ = ["ALL", "reproduce"]
-
 ALL = "all"
 
 

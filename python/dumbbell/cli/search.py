@@ -29,8 +29,6 @@ from dumbbell.search.dimensions import bounds_from_file, written_bounds
 from dumbbell.search.writing import record
 from dumbbell.tracebacks import frames_of
 
-__all__ = ["search"]
-
 
 def search(
     algorithm: str,

@@ -13,8 +13,6 @@ from dumbbell.binary import Binary
 from dumbbell.cli.refusals import note
 from dumbbell.errors import MachineError
 
-__all__ = ["shell"]
-
 UNAVAILABLE = 3  # the machine lacks something
 
 BINARY = Binary(name="dumbbell-shell", what="the shell", variable="DUMBBELL_SHELL")

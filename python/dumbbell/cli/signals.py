@@ -5,8 +5,6 @@ from __future__ import annotations
 import signal
 from types import FrameType
 
-__all__ = ["INTERRUPTED", "exit_code", "interrupt_by_signals"]
-
 INTERRUPTED = 2
 """Exit code of an interruption from the keyboard."""
 

@@ -35,16 +35,6 @@ TERMINAL = "-"
 # In place of a scenario file.
 STANDARD_INPUT = "-"
 
-__all__ = [
-    "FLOW_COLUMNS",
-    "LINK_COLUMNS",
-    "Capture",
-    "is_standard_input",
-    "read_scenario",
-    "run_quietly",
-    "simulate",
-]
-
 FLOW_COLUMNS: Sequence[Column] = (
     Column("flow", "name"),
     Column("goodput\nkbit/s", "goodput_bps", scale=1e-3, digits=1),

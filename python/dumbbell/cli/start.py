@@ -19,8 +19,6 @@ from dumbbell.errors import ScenarioError, refusal
 from dumbbell.files import write_text
 from dumbbell.scenario import Scenario
 
-__all__ = ["SCHEMA_FILE", "begin", "validate"]
-
 SCHEMA_FILE = "scenario.schema.json"
 """The JSON Schema beside a scenario, which its line ``#:schema`` names for editors."""
 

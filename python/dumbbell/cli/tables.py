@@ -15,8 +15,6 @@ from rich.text import Text
 
 from dumbbell.printable import printable
 
-__all__ = ["Column", "console", "in_large_units", "in_one_line", "print_table"]
-
 # Tables in a file or a pipe are read by programs; their lines are as long as they need to be.
 UNBOUNDED_WIDTH = 1000
 

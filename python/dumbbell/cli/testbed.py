@@ -37,8 +37,6 @@ from dumbbell.testbed import (
     tables,
 )
 
-__all__ = ["FAILED", "UNAVAILABLE", "check_machine", "fail", "run_in_real_time"]
-
 FAILED = 1
 UNAVAILABLE = 3  # the machine lacks something
 

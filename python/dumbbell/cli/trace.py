@@ -12,8 +12,6 @@ from dumbbell import mahimahi
 from dumbbell.cli.refusals import say_json
 from dumbbell.cli.tables import Column, print_table
 
-__all__ = ["describe", "import_rates"]
-
 COLUMNS = (
     Column("trace\n", "name"),
     Column("duration\ns", "duration_s", digits=1),

@@ -6,8 +6,6 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-__all__ = ["Verbatim"]
-
 
 class Verbatim(TyperCommand):
     """A command that passes on all its arguments as they are, ``--`` and ``--help`` included, in ``context.args``."""

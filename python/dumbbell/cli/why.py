@@ -11,8 +11,6 @@ from dumbbell.cli.simulate import read_scenario, run_quietly
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.files import prepare
 
-__all__ = ["explain"]
-
 COLUMNS = (Column("time [s]", "time"), Column("what", "kind"), Column("details", "text"))
 
 

@@ -25,8 +25,6 @@ from dumbbell.crossvalidation.grid import Criterion
 from dumbbell.crossvalidation.traces import distance
 from dumbbell.statistics import Interval
 
-__all__ = ["counted", "criterion", "differences", "distances", "overlap", "ratios", "shares", "within"]
-
 CONFIDENCE = 0.95
 """Probability that an interval covers the true value, unless another one is requested."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["overlays", "ratio_figure", "scatter"]
-
 BOUND = {"color": GREY, "linewidth": 0.9, "linestyle": "--", "zorder": 0}
 POINTS = {"markersize": 4.5, "linestyle": ""}
 BARS = {"fmt": "none", "elinewidth": 0.9, "capsize": 2.0}

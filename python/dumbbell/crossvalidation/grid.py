@@ -18,17 +18,6 @@ from dumbbell.crossvalidation.peer import Observed, Peer
 from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
 
-__all__ = [
-    "Agreement",
-    "Case",
-    "Criterion",
-    "Grid",
-    "Side",
-    "load_grids",
-    "sides_of",
-    "thinned",
-]
-
 Side = Literal["ours", "peer"]
 
 # Where grids are found in the folder of the peers, or of a peer that has its own; a file that begins with an underscore

@@ -10,8 +10,6 @@ from types import ModuleType
 from dumbbell.checkout import folder_of, forget, where
 from dumbbell.errors import refusal
 
-__all__ = ["PACKAGE", "folder", "imported"]
-
 PACKAGE = "dumbbell_peers"
 """Name under which the folder is imported, so that its modules may import each other relatively."""
 

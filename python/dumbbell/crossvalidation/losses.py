@@ -9,8 +9,6 @@ from dumbbell.campaign import engine_identity
 from dumbbell.crossvalidation.peer import Peer, PeerRun, Rule
 from dumbbell.scenario import Scenario
 
-__all__ = ["LOSSES", "SameLosses", "is_random"]
-
 LOSSES = "Random losses: each side draws them from its own generator"
 
 RANDOM = ("bernoulli", "twostate")

@@ -13,8 +13,6 @@ from dumbbell.crossvalidation.peer import Peer
 from dumbbell.crossvalidation.tables import criteria_table, points_table
 from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, render_page
 
-__all__ = ["Judged", "cases_text", "counted_text", "cpu_text", "page"]
-
 TRACED = (
     "A disagreement is traced to a rule if it disappears when one side follows the rule of the other and nothing else "
     "changes. The value of that side is then in brackets."

@@ -14,8 +14,6 @@ from dumbbell.crossvalidation.loading import folder, imported
 from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
 
-__all__ = ["Counterfactual", "Observed", "Peer", "PeerAbsent", "PeerRun", "Rule", "available", "load_peer"]
-
 # The required members of a peer.
 REQUIRED = (
     "name",

@@ -35,8 +35,6 @@ from dumbbell.crossvalidation.peer import Counterfactual, Observed, Peer
 from dumbbell.run import Runs, cores
 from dumbbell.scenario import Scenario
 
-__all__ = ["GridRuns", "checked"]
-
 COLUMNS = ("reduced", "cpu_s")
 """The stored columns of a run: the reduction of the grid as JSON text, and the CPU time, s."""
 

@@ -12,8 +12,6 @@ from dumbbell.crossvalidation.agreement import within
 from dumbbell.crossvalidation.grid import Criterion
 from dumbbell.report import Cell, Column, Table
 
-__all__ = ["comparison_table", "criteria_table", "peer_title", "points_table"]
-
 NOTHING = "–"
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Distance", "distance", "largest_distance", "sampled"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Distance:

@@ -16,8 +16,6 @@ from dumbbell.crossvalidation.running import GridRuns
 from dumbbell.crossvalidation.tables import shown
 from dumbbell.scenario import Scenario
 
-__all__ = ["traced"]
-
 # The columns that identify a grid's points.
 NAMES = ("point", "measure")
 

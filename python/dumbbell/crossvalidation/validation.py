@@ -28,8 +28,6 @@ from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, refusal
 from dumbbell.files import plain, write_json, write_text
 
-__all__ = ["CrossValidation", "cross_validate"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CrossValidation:

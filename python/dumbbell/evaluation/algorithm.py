@@ -16,8 +16,6 @@ from dumbbell.permission import PREFIXES
 from dumbbell.scenario import Flow, Link, Scenario, Tcp
 from dumbbell.scenario.parts import External
 
-__all__ = ["INITIAL_WINDOW", "RECOVERY", "Algorithm", "algorithm", "written_parameters"]
-
 INITIAL_WINDOW = "10 segments"
 """RFC 6928 §2, for every connection of an evaluation."""
 

@@ -36,8 +36,6 @@ from dumbbell.quantities import nanoseconds
 from dumbbell.scenario import Scenario
 from dumbbell.scenario.parts import External
 
-__all__ = ["BASELINES", "Evaluation", "evaluate", "split"]
-
 BASELINES = ("reno", "cubic")
 """The default baselines, as far as they are registered."""
 

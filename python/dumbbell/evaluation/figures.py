@@ -19,8 +19,6 @@ from dumbbell.statistics import Interval, mean_interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["figure_of"]
-
 ACROSS = 3
 """Plots side by side."""
 SHOWN_LIMITS = 3

@@ -14,20 +14,6 @@ from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import SUBJECT, Case, Study
 from dumbbell.statistics import Interval, mean_interval
 
-__all__ = [
-    "CONFIDENCE",
-    "ORDER",
-    "Comparison",
-    "Item",
-    "Judged",
-    "Limit",
-    "Measure",
-    "State",
-    "Verdict",
-    "compared",
-    "decided",
-]
-
 CONFIDENCE = 0.90
 """Confidence of all intervals."""
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from dumbbell.engine import catalogue
 
-__all__ = ["Need", "missing", "registered"]
-
 
 @dataclass(frozen=True)
 class Need:

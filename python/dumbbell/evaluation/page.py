@@ -25,8 +25,6 @@ from dumbbell.evaluation.study import Study
 from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, Tone, render_page
 from dumbbell.statistics import Interval, mean_interval
 
-__all__ = ["Finding", "command", "findings", "page", "strengths", "told"]
-
 TONES: dict[Verdict, Tone] = {
     "fails": "bad",
     "worse than the baselines": "bad",

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from dumbbell.statistics import jain_index
 
-__all__ = ["Record"]
-
 Floats = NDArray[np.float64]
 
 

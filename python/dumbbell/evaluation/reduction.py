@@ -15,8 +15,6 @@ from dumbbell.quantities import bits_per_second, nanoseconds
 from dumbbell.run import Runs
 from dumbbell.scenario import Scenario
 
-__all__ = ["COLUMNS", "QUANTILES", "reduce", "reduction_digest"]
-
 COLUMNS = ("fingerprint", "flows", "links", "delay_s", "traces")
 """The stored columns."""
 

@@ -14,8 +14,6 @@ from dumbbell.quantities import written_time
 from dumbbell.scenario import DropTail, Flow, Greedy, Link, Probe, Scenario, Tcp, Transfer, Uniform
 from dumbbell.topologies import dumbbell
 
-__all__ = ["SUBJECT", "Case", "Path", "Study", "Traffic", "bdp_packets", "greedy", "seconds"]
-
 T = TypeVar("T")
 
 SUBJECT = "subject"

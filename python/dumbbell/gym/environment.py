@@ -14,8 +14,6 @@ from dumbbell.errors import refusal
 from dumbbell.gym.episodes import Draw, Episodes, Given, actions_of
 from dumbbell.gym.intervals import HIGH, LOW, Intervals, Reward, observation
 
-__all__ = ["FlowEnv", "action_space", "check_options", "observation_space"]
-
 
 def observation_space() -> spaces.Box[np.float32]:
     """Return the space of observations: `dumbbell.gym.FEATURES`, shape (7,)."""

@@ -21,8 +21,6 @@ from dumbbell.quantities import bits_per_second, nanoseconds
 from dumbbell.run import cores
 from dumbbell.scenario import Data, Scenario
 
-__all__ = ["Draw", "Episodes", "Given", "actions_of"]
-
 Given = Scenario | Data | str | os.PathLike[str]
 """A scenario, as `Scenario.of` reads it."""
 

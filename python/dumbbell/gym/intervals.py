@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from dumbbell._engine import Episodes
 from dumbbell.errors import refusal
 
-__all__ = ["FEATURES", "Feature", "Intervals", "PowerReward", "Reward", "observation"]
-
 Floats: TypeAlias = NDArray[np.float64]
 
 COLUMNS = {name: index for index, name in enumerate(Episodes.COLUMNS)}

@@ -16,8 +16,6 @@ from dumbbell.gym.environment import action_space, check_options, observation_sp
 from dumbbell.gym.episodes import Draw, Episodes, Given, actions_of
 from dumbbell.gym.intervals import Intervals, Reward, observation
 
-__all__ = ["FlowVectorEnv"]
-
 
 class FlowVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
     """Several independent copies of `dumbbell.gym.FlowEnv`. A step advances them on threads of the engine.

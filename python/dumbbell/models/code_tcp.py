@@ -31,19 +31,6 @@ from dumbbell.models._checks import Numbers, between, one_between, one_positive,
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = [
-    "CLIMB",
-    "LOSS_FACTOR",
-    "Cycle",
-    "EpsilonRoots",
-    "climb_per_round",
-    "cycle",
-    "epsilon",
-    "epsilon_roots",
-    "quadratic",
-    "throughput_ratio",
-]
-
 LOSS_FACTOR = 3.0 / 4.0
 """Share of its window that CODE, as Vegas, keeps after a loss, without unit (Eq. 4)."""
 

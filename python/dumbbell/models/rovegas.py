@@ -41,25 +41,6 @@ from dumbbell.models._checks import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "KEEP_UP_PACKETS",
-    "Bounds",
-    "Path",
-    "SteadyState",
-    "ack_drop_ratio",
-    "base_rtt_from_queueing",
-    "goodput_share",
-    "persistent_queue",
-    "persistent_shares",
-    "round_trip_time",
-    "rovegas_diff",
-    "rovegas_window",
-    "throughput_ratio_bounds",
-    "vegas_diff",
-    "vegas_steady_state",
-    "vegas_window",
-]
-
 KEEP_UP_PACKETS = 3.0
 """Data packets per acknowledgement at which the window stops growing, before Eq. 20.
 

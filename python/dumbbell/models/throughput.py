@@ -30,18 +30,6 @@ from dumbbell.models._checks import Numbers, at_least, between, one_of, plain, p
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "expected_window",
-    "mathis",
-    "padhye",
-    "padhye_approximate",
-    "padhye_fast_retransmit_only",
-    "reno",
-    "timeout_probability",
-    "westwood_plus",
-    "westwood_plus_to_reno",
-]
-
 # Constants of the 1/sqrt(p) law for one segment per acknowledgement, by how losses fall.
 _MATHIS = {"periodic": float(np.sqrt(1.5)), "random": 1.31}
 

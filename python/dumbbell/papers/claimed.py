@@ -16,8 +16,6 @@ from dumbbell.report import Section
 from dumbbell.run import Runs
 from dumbbell.sensitivity import Sensitivity
 
-__all__ = ["ClaimedPaper"]
-
 E = TypeVar("E")
 
 

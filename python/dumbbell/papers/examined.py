@@ -12,8 +12,6 @@ from pathlib import Path
 from dumbbell.claims import Finding
 from dumbbell.report import Column, Section, Table
 
-__all__ = ["CAUSES", "entries", "section"]
-
 CAUSES: Mapping[str, str] = {
     "reading": "a choice where the paper is silent",
     "sampling": "too few runs or points",

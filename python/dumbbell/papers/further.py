@@ -16,8 +16,6 @@ from dumbbell.papers.runs import PaperRuns, pooled
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["MOST", "Further", "decide"]
-
 MOST = 2
 """Seeds added at most."""
 

@@ -20,8 +20,6 @@ from dumbbell.papers.real_time import RealTime, fill, real_time_of, simulated, w
 from dumbbell.papers.reproduction import Reproduction, finish, print_summary, settings_of
 from dumbbell.papers.runs import PaperRuns, store_of
 
-__all__ = ["reproduce_on_testbed"]
-
 
 class _Part:
     """The part of a paper that rests on runs in real time, as a paper; the simulator runs the same scenarios.

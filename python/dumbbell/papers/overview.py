@@ -39,8 +39,6 @@ from dumbbell.report import Cell, Column, Details, Entry, Section, Table, Text
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["Overview", "reproduce_all"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Overview:

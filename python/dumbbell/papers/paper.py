@@ -17,17 +17,6 @@ from dumbbell.errors import refusal
 from dumbbell.run import Runs
 from dumbbell.scenario import Scenario
 
-__all__ = [
-    "Paper",
-    "PlannedRun",
-    "Settings",
-    "Steps",
-    "available",
-    "experiment_of",
-    "folder",
-    "load",
-]
-
 # The required members of a paper; the other members of `Paper` are optional.
 REQUIRED = (
     "name",

@@ -16,8 +16,6 @@ from dumbbell import claims
 from dumbbell.claims import Finding, number, scoreboard
 from dumbbell.report import Block, Cell, Column, Section, Table, Text
 
-__all__ = ["Reading", "section"]
-
 GROUPS: Mapping[str, str] = dict(zip(claims.SHORT_GROUPS, claims.GROUPS, strict=True))
 """Keys in the JSON of the groups that claims are counted in."""
 

@@ -38,24 +38,6 @@ from dumbbell.run import Job, Runs
 from dumbbell.scenario import Scenario
 from dumbbell.testbed import RealTimeRun, duration_s
 
-__all__ = [
-    "MEASURED",
-    "SIMULATED",
-    "Measured",
-    "RealTime",
-    "Stage",
-    "blocks_of",
-    "command_of",
-    "fill",
-    "measure_of",
-    "measured_of",
-    "origin_of",
-    "real_time_of",
-    "runs_of",
-    "simulated",
-    "write_record",
-]
-
 E = TypeVar("E")
 
 MEASURED = "testbed"

@@ -28,19 +28,6 @@ from dumbbell.papers.runs import PaperRuns, pooled, store_of
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = [
-    "Reproduction",
-    "finish",
-    "headline_text",
-    "print_summary",
-    "reproduce",
-    "rows_of",
-    "seeds_text",
-    "settings_of",
-    "share_text",
-    "unmeasured_text",
-]
-
 FULL_SEEDS = 5
 QUICK_SEEDS = 1
 MAX_SEEDS = 100

@@ -28,8 +28,6 @@ from dumbbell.run import Runs
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["PaperRuns", "pooled", "store_of"]
-
 
 def store_of(paper: Paper, place: Path, *, fresh: bool) -> Store:
     """Return the store of a paper in a folder of results, for this engine and this reduction."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from dumbbell.statistics import Interval
 
-__all__ = ["intervals", "lines", "scatter_against", "sweep", "trace_figure"]
-
 # A mapping accepts only one type of keys: text, or pairs, or both.
 Name = TypeVar("Name", bound=str | tuple[str, str])
 Printed = TypeVar("Printed", bound=str | tuple[str, str])

@@ -16,17 +16,6 @@ if TYPE_CHECKING:
 
     from dumbbell.factorial import Analysis
 
-__all__ = [
-    "effects",
-    "half_normal",
-    "interaction",
-    "main_effects",
-    "pareto",
-    "residual_checks",
-    "residual_quantiles",
-    "residuals_against_predicted",
-]
-
 
 def _ranked(analysis: Analysis, top: int) -> list[str]:
     """Return the terms that explain most, the largest first."""

@@ -15,8 +15,6 @@ from dumbbell.plots.look import styles
 if TYPE_CHECKING:
     from dumbbell.plots.picture import Panel
 
-__all__ = ["document", "need_bokeh", "page"]
-
 # Two panels side by side where there is room, and one below the other on a narrow screen.
 STYLE = (
     "body{font-family:sans-serif;margin:1em;color:#333}h1{font-size:1.2em;overflow-wrap:anywhere}"

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["COLOURS", "MARKERS", "Style", "figure", "legend_beside", "style", "styles", "to_svg"]
-
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000",
     "#8C6D31", "#7300E6", "#8FBF60", "#990066", "#8673E6", "#734339",
@@ -163,6 +161,7 @@ def legend_beside(ax: Axes) -> None:
 
 
 def axes_or_new(ax: Axes | None, *, height: float = HEIGHT) -> Axes:
+    """Return the axes, or those of a new figure."""
     if ax is not None:
         return ax
     made: Axes = figure(height=height)[1][0, 0]

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from dumbbell.scenario import Scenario
     from dumbbell.topologies.network import Topology
 
-__all__ = ["run_html", "runs_html", "scenario_html", "topology_html"]
-
 # A notebook shows a result without being asked to; a run with more events is not repeated for its picture.
 MOST_EVENTS = 3_000_000
 MOST_ROWS = 20

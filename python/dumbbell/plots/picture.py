@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-__all__ = ["FORMATS", "Panel", "Picture"]
-
 FORMATS = ("png", "svg", "pdf", "html")
 
 # Points of one curve in a picture; more cannot be seen. Lows and highs between them are kept.

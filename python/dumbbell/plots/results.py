@@ -22,8 +22,6 @@ from dumbbell.scenario import Probe, Scenario
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["run_picture", "runs_picture"]
-
 # More curves in one panel cannot be told apart.
 MOST_CURVES = 8
 MOST_LINKS = 4

@@ -16,8 +16,6 @@ from dumbbell.printable import printable
 if TYPE_CHECKING:
     from dumbbell.plots.picture import Panel
 
-__all__ = ["drawn"]
-
 ROWS = 15
 LEAST_WIDTH, MOST_WIDTH = 40, 120
 COLOURS = ("blue", "orange", "green", "magenta", "cyan", "red", "white", "yellow")

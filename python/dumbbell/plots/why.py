@@ -17,8 +17,6 @@ from dumbbell.printable import printable
 if TYPE_CHECKING:
     from dumbbell.why import Explanation
 
-__all__ = ["page", "table"]
-
 # A page with more entries would take long to open.
 MOST_ENTRIES = 50_000
 # A notebook shows the first ones.

@@ -25,8 +25,6 @@ from dumbbell.scenario.sources import (
 )
 from dumbbell.scenario.tcp import Congestion, Tcp
 
-__all__ = ["Flow", "Reroute", "Restart", "Uniform"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform(Part):

@@ -8,20 +8,6 @@ from typing import ClassVar
 
 from dumbbell.scenario.parts import Part
 
-__all__ = [
-    "IMPAIRMENTS",
-    "Bernoulli",
-    "CorrelatedLoss",
-    "Duplicate",
-    "Forced",
-    "Gilbert",
-    "Impairment",
-    "Jitter",
-    "Markov",
-    "Reorder",
-    "TwoState",
-]
-
 
 class Impairment(Part):
     """Something that loses packets on purpose; `Forced`, `Bernoulli` and `TwoState` are three."""

@@ -11,8 +11,6 @@ from dumbbell.scenario.parts import Data, Part, each, one_of, table
 from dumbbell.scenario.queues import QUEUES, Queue
 from dumbbell.scenario.synthetic import SYNTHETIC_LINKS, SyntheticLink
 
-__all__ = ["Link", "LinkChange", "Node", "Opportunities", "Outage", "Wifi"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Node(Part):

@@ -9,8 +9,6 @@ from typing import Any
 from dumbbell.errors import refusal
 from dumbbell.files import read_text
 
-__all__ = ["LONGEST_MS", "read_trace", "with_traces"]
-
 LONGEST_MS = 10**12
 """Length of the longest trace that the engine accepts, ms."""
 

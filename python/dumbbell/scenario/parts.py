@@ -10,8 +10,6 @@ from typing import Any, ClassVar, Self
 
 from dumbbell.errors import refusal
 
-__all__ = ["Data", "External", "Part", "Reader", "Stated", "each", "one_of", "plain", "table"]
-
 Data = Mapping[str, Any]
 Reader = Callable[[Any], Any]
 

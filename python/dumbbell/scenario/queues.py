@@ -7,24 +7,6 @@ from typing import ClassVar
 
 from dumbbell.scenario.parts import Part
 
-__all__ = [
-    "QUEUES",
-    "CoDel",
-    "Cobalt",
-    "DropTail",
-    "Drr",
-    "DualPi2",
-    "Fq",
-    "FqCoDel",
-    "FqPie",
-    "Pie",
-    "Policer",
-    "Queue",
-    "Red",
-    "Sfq",
-    "TokenBucket",
-]
-
 
 class Queue(Part):
     """A queue discipline: `DropTail`, `Red` and `Policer` decide at arrival, the others at departure.

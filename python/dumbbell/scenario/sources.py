@@ -8,39 +8,6 @@ from typing import ClassVar
 
 from dumbbell.scenario.parts import Data, Part, one_of
 
-__all__ = [
-    "Arrivals",
-    "CacheSizes",
-    "Cbr",
-    "ClosedArrivals",
-    "EmpiricalSizes",
-    "ExponentialSizes",
-    "FixedSizes",
-    "Frames",
-    "Greedy",
-    "HadoopSizes",
-    "Incast",
-    "LoadArrivals",
-    "LognormalSizes",
-    "Media",
-    "MiningSizes",
-    "OnOff",
-    "ParetoSizes",
-    "Poisson",
-    "PoissonArrivals",
-    "RegularArrivals",
-    "Sizes",
-    "Source",
-    "Streaming",
-    "Tcplib",
-    "Transfer",
-    "Transfers",
-    "UniformSizes",
-    "Video",
-    "Web",
-    "WebSearchSizes",
-]
-
 
 class Source(Part):
     """A traffic source.

@@ -8,15 +8,6 @@ from typing import ClassVar
 
 from dumbbell.scenario.parts import Part
 
-__all__ = [
-    "SYNTHETIC_LINKS",
-    "Geo",
-    "Lte",
-    "MmWave",
-    "Starlink",
-    "SyntheticLink",
-]
-
 
 class SyntheticLink(Part):
     """A synthetic link that changes by itself: `Lte`, `MmWave`, `Starlink` or `Geo`.

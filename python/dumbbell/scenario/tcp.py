@@ -8,26 +8,6 @@ from typing import ClassVar
 
 from dumbbell.scenario.parts import Data, External, Part, one_of, table
 
-__all__ = [
-    "BsdTimer",
-    "Congestion",
-    "DelayedAck",
-    "Headers",
-    "LinuxTimer",
-    "NewRenoRecovery",
-    "Pacing",
-    "RackRecovery",
-    "Recovery",
-    "RenoRecovery",
-    "Rfc6298Timer",
-    "SackRecovery",
-    "TahoeRecovery",
-    "Tcp",
-    "Timer",
-    "Vegas",
-    "WindowRules",
-]
-
 
 class Timer(Part):
     """A retransmission timer, as `Rfc6298Timer`."""

@@ -6,8 +6,6 @@ import re
 
 from dumbbell.errors import ScenarioError
 
-__all__ = ["suggest_unit"]
-
 # Spellings in lower case, by the unit of the engine. The micro sign and the Greek letter are different characters.
 SPELLINGS = {
     "Gbit/s": ("gbps", "gbit", "gb/s", "gbits/s"),

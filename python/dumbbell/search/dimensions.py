@@ -12,11 +12,6 @@ from dumbbell.documents import toml_of
 from dumbbell.errors import refusal
 from dumbbell.files import read_input
 
-__all__ = [
-    "DIMENSIONS", "PARTS", "Choice", "Dimension", "Range", "Value", "Values", "bounds_from_file", "space",
-    "written_bounds",
-]  # fmt: skip
-
 Value: TypeAlias = float | str
 
 Values: TypeAlias = Mapping[str, Value]

@@ -13,8 +13,6 @@ from dumbbell.search.dimensions import Values
 from dumbbell.search.objectives import Objective
 from dumbbell.search.subject import Subject
 
-__all__ = ["Measure"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from dumbbell.search.dimensions import DIGITS, Dimension, Range, Values
 
-__all__ = ["minimized"]
-
 Means = Callable[[Sequence[Values]], list[float]]
 """Returns the objective at each of several points."""
 

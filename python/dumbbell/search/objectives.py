@@ -11,8 +11,6 @@ from dumbbell.errors import refusal
 from dumbbell.search.dimensions import Values
 from dumbbell.search.subject import SUBJECT, flow_names
 
-__all__ = ["OBJECTIVES", "Objective", "objective"]
-
 Rows = Mapping[str, Mapping[str, Any]]
 """The results of the flows of a run, by name."""
 

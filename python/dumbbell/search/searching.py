@@ -31,8 +31,6 @@ from dumbbell.statistics import Interval, mean_interval
 if TYPE_CHECKING:
     import optuna
 
-__all__ = ["BUDGET", "KEPT", "Found", "Search", "search"]
-
 BUDGET = 300
 """Points of a search unless stated otherwise."""
 

@@ -23,8 +23,6 @@ from dumbbell.scenario.parts import External
 from dumbbell.search.dimensions import Values
 from dumbbell.topologies import dumbbell
 
-__all__ = ["COMPETITOR", "DURATION_S", "MEASURE_FROM_S", "PULSES", "REROUTE_S", "SUBJECT", "Subject"]
-
 SUBJECT, COMPETITOR, PULSES = "subject", "competitor", "pulses"
 """Names of the flows of a scenario."""
 

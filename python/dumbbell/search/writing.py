@@ -12,8 +12,6 @@ from dumbbell.statistics import Interval
 if TYPE_CHECKING:
     from dumbbell.search.searching import Found
 
-__all__ = ["RECORD", "SCENARIO", "record", "write"]
-
 SCENARIO, RECORD = "worst.toml", "search.json"
 
 

@@ -18,21 +18,6 @@ from dumbbell.scenario import Data, DropTail, Flow, Impairment, Link, LinkChange
 if TYPE_CHECKING:
     import networkx
 
-__all__ = [
-    "Access",
-    "Changes",
-    "Discipline",
-    "Hop",
-    "Impairments",
-    "Stamping",
-    "Topology",
-    "access_delays",
-    "builder",
-    "chain",
-    "counted",
-    "per_pair",
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -27,8 +27,6 @@ from dumbbell.topologies.network import (
     per_pair,
 )
 
-__all__ = ["dumbbell", "last_hop_wireless", "multi_bottleneck", "parking_lot", "satellite", "spread"]
-
 # Default queue sizes of the shapes, in packets of 1500 bytes: 150, 250, 250 and 590 ms at their rate.
 HOP_QUEUE = DropTail(limit="125 packets")
 WIRELESS_QUEUE = DropTail(limit="42 packets")

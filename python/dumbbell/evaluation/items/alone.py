@@ -26,8 +26,6 @@ from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import Case, Path, Study, Traffic, greedy, seconds
 from dumbbell.scenario import Bernoulli, DropTail, Flow, Forced, Link, Probe, Reroute, Scenario, Tcp, Uniform
 
-__all__ = ["BUFFERBLOAT", "COLLAPSE", "HIGH_LOSS", "OWN_FAIRNESS", "RESPONSE", "SHORT_FLOWS"]
-
 # --- congestion collapse ---
 
 PAYLOAD_BYTES = 1460.0

@@ -25,8 +25,6 @@ from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import SUBJECT, Case, Path, Study, Traffic, bdp_packets, greedy
 from dumbbell.scenario import Cbr, DelayedAck, Scenario
 
-__all__ = ["COEXISTENCE", "DEPLOYMENT", "MIXED", "REAL_TIME", "SOLO", "mean_harm"]
-
 SOLO = "_solo"
 """The role of runs of a baseline alone, which only derived quantities use."""
 

@@ -23,8 +23,6 @@ from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import Case, Path, Study, bdp_packets, greedy
 from dumbbell.scenario import Bernoulli, Gilbert, Headers, Opportunities, Scenario, TwoState, Wifi
 
-__all__ = ["TUNNEL", "WIRED", "WIRELESS"]
-
 # --- tunnels ---
 
 OUTER_HEADER = 60

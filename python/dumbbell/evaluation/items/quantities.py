@@ -11,26 +11,6 @@ from dumbbell.evaluation.item import Limit, Measure
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import Case
 
-__all__ = [
-    "COMPLETION_MEAN",
-    "COMPLETION_P95",
-    "DELAY_MEAN",
-    "DELAY_P95",
-    "DELAY_P95_REPORTED",
-    "DELAY_REPORTED",
-    "GOODPUT",
-    "LOSS",
-    "LOSS_REPORTED",
-    "UTILIZATION",
-    "UTILIZATION_REPORTED",
-    "completions",
-    "flows_text",
-    "link",
-    "log_uniform",
-    "log_uniform_mean",
-    "reported",
-]
-
 DELAY_MEAN = Limit(
     column="delay_mean",
     name="mean queueing delay",

@@ -27,20 +27,6 @@ from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import Case, Path, Study, Traffic, bdp_packets, greedy, seconds
 from dumbbell.scenario import Cbr, LinkChange, Reorder, Scenario, Transfer
 
-__all__ = [
-    "AQM",
-    "CIRCUIT_BREAKER",
-    "DATA_CENTRE",
-    "HIGH_DELAY",
-    "IOT",
-    "MISBEHAVING",
-    "MULTIPATH",
-    "PATH_CHANGE",
-    "REORDERING",
-    "TRANSIENTS",
-    "VARYING_DELAY",
-]
-
 # --- active queue management ---
 
 DISCIPLINES = ("red", "codel", "fqcodel", "pie", "fqpie", "cobalt", "dualpi2")

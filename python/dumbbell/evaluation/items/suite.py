@@ -17,16 +17,6 @@ from dumbbell.quantities import written_time
 from dumbbell.scenario import DropTail, Flow, Greedy, Probe, Scenario, Tcp, Uniform
 from dumbbell.topologies import parking_lot
 
-__all__ = [
-    "EDGE_RTTS",
-    "SUITE_DELAY",
-    "SUITE_FAIRNESS",
-    "SUITE_IMPACT",
-    "SUITE_NETWORKS",
-    "SUITE_PARKING_LOT",
-    "SUITE_RAMP_UP",
-]
-
 DRAFT = "draft-irtf-iccrg-tcpeval-01"
 
 EDGE_RTTS = tuple(sorted(2e-3 * (left + right) for left in (0, 12, 25) for right in (2, 37, 75)))
