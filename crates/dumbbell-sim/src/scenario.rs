@@ -686,6 +686,14 @@ mod tests {
         assert_eq!(Scenario::from_json(&wrong).unwrap_err().field, "flows.f.tcp");
     }
 
+    #[test]
+    fn errors_of_toml_and_json_name_the_line() {
+        let line = |error: SpecError| error.field;
+        assert_eq!(Scenario::toml_value("a = 1\n\nb = \n").map_err(line), Err("line 3".into()));
+        assert_eq!(Scenario::toml_value("=").map_err(line), Err("line 1".into()));
+        assert_eq!(Scenario::from_json("{\n\"duration\" 5\n}").map_err(line), Err("line 2".into()));
+    }
+
     /// Validates a probe of a quantity for some flows; `v` runs Vegas and `r` Reno.
     fn probed(flows: Value, quantity: &str) -> Result<(), SpecError> {
         let flow = |name: &str, tcp: &str| json!({ "name": name, "from": "a", "to": "b", "tcp": tcp });

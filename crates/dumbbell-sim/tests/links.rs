@@ -51,6 +51,21 @@ fn copies_of_data_and_acknowledgements_arrive_and_are_counted() {
 }
 
 #[test]
+fn a_copy_of_a_datagram_arrives_and_its_bytes_count_once() {
+    let twice = json!({ "impairments": [{ "kind": "duplicate", "probability": 0.2 }] });
+    let none = json!({});
+    let received = |first: &Value| {
+        let mut scenario = scenario(first, &none, &none);
+        scenario["flows"] = json!([{ "name": "d", "from": "a", "to": "b",
+            "source": { "kind": "cbr", "rate": "1 Mbit/s" } }]);
+        run(&scenario)
+    };
+    let (plain, copied) = (received(&none), received(&twice));
+    assert!(copied.conservation.duplicated > 100, "{:?}", copied.conservation);
+    assert_eq!(copied.flows[0].bytes_delivered, plain.flows[0].bytes_delivered);
+}
+
+#[test]
 fn packets_overtake_each_other_before_links_and_hosts() {
     let jitter = json!({ "impairments": [{ "kind": "jitter", "delay": "10 ms", "jitter": "5 ms" }] });
     let (none, plain) = (json!({}), run(&scenario(&json!({}), &json!({}), &json!({}))));

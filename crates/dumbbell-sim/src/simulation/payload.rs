@@ -248,3 +248,44 @@ impl Reports {
 }
 
 const _: () = assert!(size_of::<Packet<Payload>>() <= 60 - 4);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_arrives_as_it_was_sent() {
+        let mut sack = SackBlocks::default();
+        sack.push(5_000, 1_000);
+        for (sack, ce_bytes) in [(SackBlocks::default(), 0), (SackBlocks::default(), 7), (sack, 0)] {
+            for (is_syn, is_ece) in [(false, false), (true, false), (false, true)] {
+                let ack = AckSegment {
+                    ack: 3_000,
+                    timestamp_echo: Time(11),
+                    sack,
+                    queueing_echo: Time(13),
+                    is_syn,
+                    is_ece,
+                    ce_packets: u16::MAX - 1,
+                    ce_bytes,
+                };
+                let mut reports = Reports::default();
+                let packet =
+                    Packet { timestamp: ack.timestamp_echo, ..Packet::of_size(40, reports.carry(&ack)) };
+                assert_eq!((reports.read(&packet), reports.take(&packet)), (ack, ack));
+            }
+        }
+    }
+
+    #[test]
+    fn a_segment_arrives_as_it_was_sent() {
+        for (is_retransmission, is_syn, is_cwr) in
+            [(true, false, false), (false, true, false), (false, false, true)]
+        {
+            let segment =
+                DataSegment { seq: 3_000, len: 1_000, is_retransmission, is_syn, ecn: Ecn::Ect1, is_cwr };
+            let payload = Payload::of_segment(100_000, &segment);
+            assert_eq!((payload.flow(), payload.segment(Ecn::Ect1)), (100_000, segment));
+        }
+    }
+}

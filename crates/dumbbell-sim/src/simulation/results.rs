@@ -273,3 +273,51 @@ impl Simulation<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Scenario, Supervision};
+    use std::sync::atomic::AtomicBool;
+
+    const SCENARIO: &str = r#"
+        duration = "1 s"
+        nodes = ["a", "b"]
+        links = [{ name = "ab", from = "a", to = "b", rate = "1 Mbit/s", delay = "1 ms" },
+                 { name = "ba", from = "b", to = "a", rate = "1 Mbit/s", delay = "1 ms" }]
+        flows = [{ name = "f", from = "a", to = "b", tcp = "reno" }]"#;
+
+    /// The end of a run after a fault.
+    fn end_after(fault: impl FnOnce(&mut Simulation<'_>)) {
+        let scenario = Scenario::from_toml(SCENARIO).unwrap();
+        let never = AtomicBool::new(false);
+        let supervision = Supervision::from(&never);
+        let mut simulation = Simulation::new(&scenario, (1, 0), &supervision);
+        simulation.run(&supervision);
+        fault(&mut simulation);
+        simulation.finish();
+    }
+
+    #[test]
+    fn a_sound_run_passes_the_check_of_conservation() {
+        end_after(|_| ());
+    }
+
+    #[test]
+    #[should_panic(expected = "packets appeared or vanished: ")]
+    fn a_packet_that_appears_ends_the_run() {
+        end_after(|simulation| simulation.conservation.delivered += 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "links and conservation disagree about drops")]
+    fn a_drop_that_no_link_knows_ends_the_run() {
+        end_after(|simulation| simulation.measured_drops += 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "packets of f appeared or vanished")]
+    fn a_packet_of_another_flow_ends_the_run() {
+        end_after(|simulation| simulation.hot_flows[0].undelivered += 1);
+    }
+}
