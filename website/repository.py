@@ -107,7 +107,13 @@ def _references() -> str:
 
 
 def _decisions() -> str:
-    lines = ["# Decisions", "", "Design decisions and their reasons.", ""]
+    lines = [
+        "# Decisions",
+        "",
+        "Design decisions and their reasons. Decisions about one paper are in its folder: 4, 19 and 26 have moved to that of "
+        "*TCP Vegas Revisited*. The number 16 was never assigned.",
+        "",
+    ]
     for file in sorted((ROOT / "docs" / "decisions").glob("*.md")):
         title = file.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
         lines.append(f"* [{title}]({file.name})")

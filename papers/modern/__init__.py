@@ -1,6 +1,6 @@
 """Statements on today's transport: RFCs, kernels and papers of several authors, judged one by one.
 
-Run with ``dumbbell reproduce modern``. The collection is no single paper; its files have the same roles.
+Run with ``dumbbell reproduce modern``. It is a collection of claims; its files have the roles of those of a paper.
 """
 
 from __future__ import annotations

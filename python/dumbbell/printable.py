@@ -33,7 +33,7 @@ def printable(text: str) -> str:
 
 
 def in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Return what an output shows that lacks a character: a similar one, or an escape; an error handler of `codecs`."""
+    """Return the replacement for an unencodable character, a similar one or an escape; an error handler of `codecs`."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]

@@ -97,7 +97,7 @@ def sweep(
         campaign = Campaign(base, axes, runs=runs, seed=seed, store=store)
         return campaign.run(on, threads=threads, progress=progress).results()
     if on is not None:
-        raise refusal("on", type(on).__name__, "none without a store", quoted=False)
+        raise refusal("on", type(on).__name__, "`store` to be given as well", quoted=False)
     root = whole_number("seed", seed, 0, LARGEST_SEED)
     points = points_of(Scenario.of(base), [grid_of(axes, runs)])
     jobs = [Job(point.scenario, root, run, point.parameters) for point in points for run in point.runs]

@@ -343,7 +343,7 @@ def _window(run: Run, at: str | None, window: str | None) -> tuple[int, int, int
     end = round(run.simulated_s * 1e9)
     if at is None:
         if window is not None:
-            raise refusal("window", window, "none without a time (at)")
+            raise refusal("window", window, "`at` to be given as well")
         return 0, end, None
     at_ns = nanoseconds(at, "at")
     if at_ns > end:

@@ -660,14 +660,14 @@ def bench_scale_command(
 
 
 new_app = typer.Typer(
-    help="Write a start for something of your own.", no_args_is_help=True, rich_markup_mode=None
+    help="Scaffold an algorithm.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(new_app, name="new")
 
 
 @new_app.callback()
 def new_group() -> None:
-    """Write a start for something of your own."""
+    """Scaffold an algorithm."""
 
 
 @new_app.command("algorithm")

@@ -37,7 +37,7 @@ from dumbbell.scenario import Scenario
 from dumbbell.scenario.parts import External
 
 BASELINES = ("reno", "cubic")
-"""The default baselines, as far as they are registered."""
+"""The default baselines, if registered."""
 
 LEAST_RUNS = 2
 
@@ -119,7 +119,7 @@ def evaluate(
         your own: a `dumbbell.Control` or `dumbbell.Library`, or its name, as ``"python:module.Class"`` or
         ``"library:aimd.so:decrease=0.7"``.
     against
-        Baselines in the same form, also separated by commas; Reno and CUBIC by default, as far as they are registered.
+        Baselines in the same form, also separated by commas; Reno and CUBIC by default, if registered.
     quick
         Use shorter runs at lower rates, fewer points and three replications.
     only
@@ -256,7 +256,7 @@ def _study(
 
 
 def _violations(algorithms: Iterable[Algorithm]) -> list[str]:
-    """Return what controls of the user's violate of the properties of every algorithm.
+    """Return conformance violations of user controls.
 
     A control that violates one can still be evaluated: a prototype may be meant to. Its figures then say less.
     """

@@ -52,7 +52,7 @@ def _unused(rows: Rows, values: Values) -> float:
 
 
 def _starved(rows: Rows, values: Values) -> float:
-    """Return what the smaller of two goodputs lacks of half of their sum, as a share of that."""
+    """Return the relative shortfall of the smaller of two goodputs from the fair share."""
     goodputs = [float(rows[name]["goodput_bps"]) for name in flow_names(values)]
     total = sum(goodputs)
     return 1.0 - len(goodputs) * min(goodputs) / total if total > 0 else 0.0
