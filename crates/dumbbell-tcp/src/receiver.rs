@@ -348,6 +348,18 @@ mod tests {
     }
 
     #[test]
+    fn a_receiver_delays_from_the_first_segment_of_a_pair_to_the_second() {
+        let delayed_ack = DelayedAck::On(DelayedAckParams::default());
+        let mut receiver = receiver(TcpParams { delayed_ack, ..TcpParams::default() });
+        assert!(!receiver.is_delaying());
+        let mut is_delaying_after = |seq| {
+            receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO);
+            receiver.is_delaying()
+        };
+        assert_eq!([0, 100, 200].map(&mut is_delaying_after), [true, false, true]);
+    }
+
+    #[test]
     fn sack_blocks_report_the_newest_range_first() {
         let params =
             TcpParams { recovery: RecoverySpec::Rfc6675(Default::default()), ..TcpParams::default() };

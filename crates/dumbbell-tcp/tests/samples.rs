@@ -43,6 +43,15 @@ fn lose_one(sender: &mut Sender) {
 }
 
 #[test]
+fn the_smoothed_round_trip_time_begins_with_the_first_sample() {
+    let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "receive_buffer": "30 segments" });
+    let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
+    let new = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"));
+    assert_eq!((new.srtt(), new.max_window()), (None, 30_000.0));
+    assert_eq!(sender().srtt(), Some(0.1));
+}
+
+#[test]
 fn reported_segments_give_no_sample_when_the_hole_below_is_filled() {
     let mut sender = sender();
     lose_one(&mut sender);

@@ -49,6 +49,18 @@ fn a_lost_retransmission_is_a_hole_again_and_counts_again() {
 }
 
 #[test]
+fn a_retransmission_above_the_highest_report_that_is_lost_is_no_hole_below_it() {
+    let mut scoreboard = ten_segments();
+    scoreboard.report(0, 100, 500, Time(20));
+    scoreboard.begin_recovery();
+    scoreboard.mark_resent(0, Time(20));
+    scoreboard.mark_lost(5);
+    scoreboard.mark_resent(5, Time(21));
+    scoreboard.mark_lost(5);
+    assert_eq!((scoreboard.next_lost(), scoreboard.next_unreported()), (Some(5), None));
+}
+
+#[test]
 fn any_segment_may_be_marked_lost() {
     let mut scoreboard = ten_segments();
     scoreboard.report(0, 800, 900, Time(20));
@@ -153,6 +165,7 @@ fn the_pipe_agrees_with_a_full_recount_when_losses_are_detected_by_time() {
                 }
                 5 => scoreboard.lose_at_timeout(now, Time(2), random.chance(0.5)),
                 6 if random.chance(0.2) => scoreboard.unmark_lost(),
+                7 if random.chance(0.2) => scoreboard.clear_sacked(),
                 _ => {}
             }
             let next = scoreboard.detect_losses(now, Time(step % 4));
