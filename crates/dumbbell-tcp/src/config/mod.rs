@@ -503,6 +503,14 @@ mod tests {
     }
 
     #[test]
+    fn vegas_of_ns2_is_the_released_one() {
+        let params = parse(json!({ "variant": "vegas", "rules": "ns2" })).unwrap();
+        let AlgorithmSpec::Vegas(vegas) = &params.congestion else { panic!("{:?}", params.congestion) };
+        assert_eq!((vegas.fix_timeout, vegas.fix_base_rtt, vegas.fix_invariant), (false, false, false));
+        assert!(!params.limited_transmit);
+    }
+
+    #[test]
     fn a_partial_table_keeps_the_other_members_of_the_preset() {
         let params =
             parse(json!({ "variant": "vegas", "rules": "ns2", "congestion": { "alpha": 2 } })).unwrap();

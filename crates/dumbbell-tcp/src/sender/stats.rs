@@ -44,3 +44,16 @@ impl SenderStats {
         self.rtt_latest = rtt;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trip_times_have_a_mean_once_there_are_some() {
+        let mut stats = SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() };
+        assert_eq!(stats.rtt_mean(), None);
+        [0.5, 0.25].into_iter().for_each(|rtt| stats.on_rtt(rtt));
+        assert_eq!((stats.rtt_mean(), stats.rtt_min, stats.rtt_latest), (Some(0.375), 0.25, 0.25));
+    }
+}
