@@ -51,6 +51,11 @@ LEAST_LIMIT_S = 600
 LIMITED = f"""target.'cfg(unix)'.runner=['sh', '-c', 'ulimit -St {LIMIT_S}; exec "$0" "$@"']"""
 """How cargo runs test programs."""
 
+TESTS = "tests.rs"
+"""Name of modules of tests in files of their own, whose declaration has the attribute `TEST_ONLY`."""
+
+TEST_ONLY = "#[cfg(test)]"
+
 OVERTIME, FAILED = "SIGXCPU", re.compile(r"^test .* FAILED$", re.M)
 """What cargo prints of a test program that was ended at its limit, and of a test that failed."""
 
@@ -156,11 +161,12 @@ class Judge:
         )
         files = [path for name in listed.splitlines() if (path := ROOT / name).is_file()]
         self._all = digest_of(files)
-        tested = [path for path in files if "src" in path.parts and path.suffix == ".rs"]
+        sources = [path for path in files if "src" in path.parts and path.suffix == ".rs"]
+        tested = [path for path in sources if path.name != TESTS]
         self._sources = {
             package: digest_of(
                 (path for path in tested if path.relative_to(ROOT).parts[1] in packages),
-                until="#[cfg(test)]",
+                until=TEST_ONLY,
             )
             for package, packages in _with_dependencies().items()
         }

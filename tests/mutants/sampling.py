@@ -139,10 +139,10 @@ def git(*arguments: str) -> str:
 
 
 def digest_of(paths: Iterable[Path], until: str | None = None) -> str:
-    """Return a digest of the names and contents of files, each up to a text if one is given."""
+    """Return a digest of the names and contents of files, each up to a text, and space before it, if one is given."""
     digest = hashlib.sha256()
     for path in sorted(paths):
-        content = path.read_bytes() if until is None else path.read_bytes().split(until.encode())[0]
+        content = path.read_bytes() if until is None else path.read_bytes().split(until.encode())[0].rstrip()
         digest.update(f"{path.relative_to(ROOT)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
     return digest.hexdigest()[:16]
 

@@ -102,6 +102,19 @@ def test_the_list_of_equivalent_mutants_can_be_read():
         assert all((sampling.ROOT / entry.file).is_file() for entry in sampling.equivalents(suffix))
 
 
+def test_tests_at_the_end_of_a_file_are_no_part_of_its_digest(tmp_path, monkeypatch):
+    monkeypatch.setattr(sampling, "ROOT", tmp_path)
+    file = tmp_path / "code.rs"
+
+    def digest(text):
+        file.write_text(text)
+        return sampling.digest_of([file], until="#[cfg(test)]")
+
+    plain = digest("fn one() {}\n")
+    assert digest("fn one() {}\n\n#[cfg(test)]\nmod tests {}\n") == plain
+    assert digest("fn two() {}\n\n#[cfg(test)]\nmod tests {}\n") != plain
+
+
 def test_a_later_verdict_replaces_an_earlier_one_and_a_line_cut_short_is_none(tmp_path):
     ledger = Ledger(tmp_path / "folder" / "verdicts.jsonl")
     verdict = Verdict(MUTANT.key, "sources", "survived", "3 tests", DIFF)
