@@ -616,4 +616,25 @@ mod tests {
         assert_eq!([500, 1000, 3000].map(|acked| window_size(acked, false)), [5.0, 5.0, 3.0]);
         assert_eq!([500, 1000, 3000].map(|acked| window_size(acked, true)), [5.0, 5.0, 5.0]);
     }
+
+    #[test]
+    fn the_difference_of_ns2_is_a_whole_number_of_segments() {
+        let mss = 1000.0;
+        let diff = |second: u64, round_diff: bool| {
+            let rules = RoundRules {
+                rtt: RttChoice::Mean,
+                numerator: Numerator::Cwnd,
+                round_diff,
+                fix_base_rtt: true,
+                fix_invariant: true,
+            };
+            let mut rounds = Rounds::new(rules, Time::ZERO);
+            [100, second].into_iter().for_each(|ms| rounds.on_sample(Time(ms * 1_000_000)));
+            let context = Context::new(Time::ZERO, mss).with_sent(0, 10_000);
+            rounds.check(&context, &Ack::new(1000, 1000), 10.0 * mss).diff
+        };
+        // Means of 106 and 102 ms: 10 (1 - 100 / 106) = 0.57, and 10 (1 - 100 / 102) = 0.20.
+        assert!((diff(112, false) - 0.566).abs() < 0.001 && (diff(104, false) - 0.196).abs() < 0.001);
+        assert_eq!((diff(112, true), diff(104, true)), (1.0, 0.0));
+    }
 }
