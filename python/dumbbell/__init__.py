@@ -27,13 +27,12 @@ from dumbbell.errors import (
     ControlError,
     EngineError,
     IdenticalRunsWarning,
-    RunsInterrupted,
     ScenarioError,
     ScenarioWarning,
 )
 from dumbbell.library import Library
 from dumbbell.permission import allow
-from dumbbell.run import Job, Run, Runs, run, run_many
+from dumbbell.run import Job, Run, Runs, RunsInterrupted, run, run_many
 from dumbbell.scenario import (
     Bernoulli,
     BsdTimer,

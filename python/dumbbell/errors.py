@@ -2,7 +2,7 @@
 
 Bad input of any kind is a `ScenarioError` (a `ValueError`): it names the field, the value, what is accepted
 and, for a misspelt name, a near miss. A setting that is accepted but has no effect gives a `ScenarioWarning`, and
-replications that do not differ give an `IdenticalRunsWarning`. An interrupted batch raises `RunsInterrupted` (a
+replications that do not differ give an `IdenticalRunsWarning`. An interrupted batch raises `dumbbell.RunsInterrupted` (a
 `KeyboardInterrupt`) with the completed runs. A run in real time raises `MachineError` if the machine lacks
 something, and `RealTimeError` if something else went wrong. A congestion control of the user with an invalid window raises
 `ControlError`. An engine that detects an internal error raises `EngineError`. Files
@@ -15,12 +15,8 @@ import difflib
 import shlex
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
 
 from dumbbell._engine import ControlError, EngineError, ScenarioError
-
-if TYPE_CHECKING:
-    from dumbbell.run import Runs
 
 # A longer value is cut in an error.
 LONGEST_SHOWN = 200
@@ -32,7 +28,6 @@ __all__ = [
     "MachineError",
     "RealTimeError",
     "ResultsError",
-    "RunsInterrupted",
     "ScenarioError",
     "ScenarioWarning",
     "installation",
@@ -68,23 +63,6 @@ class MachineError(RuntimeError):
 
 class RealTimeError(RuntimeError):
     """A run in real time failed, and left nothing behind."""
-
-
-class RunsInterrupted(KeyboardInterrupt):
-    """A batch of runs was interrupted; `runs` contains the completed ones.
-
-    Parameters
-    ----------
-    runs
-        The completed part: all jobs if the interrupt came with the last one.
-    """
-
-    def __init__(self, runs: Runs) -> None:
-        super().__init__(f"interrupted after {runs.completed} of {len(runs.jobs)} runs")
-        self.runs = runs
-
-    def __reduce__(self) -> tuple[type[RunsInterrupted], tuple[Runs], dict[str, Any]]:
-        return type(self), (self.runs,), self.__dict__
 
 
 def refusal(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell import _engine, control, external, processes
 from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, whole_number
 from dumbbell.capture import Capture, PathName
-from dumbbell.errors import IdenticalRunsWarning, RunsInterrupted, ScenarioWarning, refusal
+from dumbbell.errors import IdenticalRunsWarning, ScenarioWarning, refusal
 from dumbbell.parameters import columns, shown
 from dumbbell.quantities import nanoseconds
 from dumbbell.results import described
@@ -389,6 +389,23 @@ class Runs:
 
     def __repr__(self) -> str:
         return f"Runs({self.completed} of {len(self.jobs)} runs)"
+
+
+class RunsInterrupted(KeyboardInterrupt):
+    """A batch of runs was interrupted; `runs` contains the completed ones.
+
+    Parameters
+    ----------
+    runs
+        The completed part: all jobs if the interrupt came with the last one.
+    """
+
+    def __init__(self, runs: Runs) -> None:
+        super().__init__(f"interrupted after {runs.completed} of {len(runs.jobs)} runs")
+        self.runs = runs
+
+    def __reduce__(self) -> tuple[type[RunsInterrupted], tuple[Runs], dict[str, Any]]:
+        return type(self), (self.runs,), self.__dict__
 
 
 def run(

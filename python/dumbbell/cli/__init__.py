@@ -659,9 +659,7 @@ def bench_scale_command(
     bench.scale(quick=quick, json_output=json, output=output)
 
 
-new_app = typer.Typer(
-    help="Scaffold an algorithm.", no_args_is_help=True, rich_markup_mode=None
-)
+new_app = typer.Typer(help="Scaffold an algorithm.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(new_app, name="new")
 
 

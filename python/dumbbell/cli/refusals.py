@@ -24,7 +24,6 @@ from dumbbell.errors import (
     ControlError,
     EngineError,
     IdenticalRunsWarning,
-    RunsInterrupted,
     ScenarioError,
     ScenarioWarning,
 )
@@ -153,9 +152,6 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
                 if str(error)
                 else "not enough memory for this input"
             )
-        except RunsInterrupted as interrupt:
-            note(str(interrupt))
-            raise typer.Exit(exit_code()) from None
         except KeyboardInterrupt as interrupt:
             note(str(interrupt) or "interrupted")
             raise typer.Exit(exit_code()) from None

@@ -16,7 +16,8 @@ from dumbbell.plots.designs import (
     residuals_against_predicted,
 )
 from dumbbell.plots.look import COLOURS, MARKERS, Style, figure, legend_beside, style, styles, to_svg
-from dumbbell.plots.picture import Panel, Picture
+from dumbbell.plots.panel import Panel
+from dumbbell.plots.picture import Picture
 
 __all__ = [
     "COLOURS",

@@ -5,15 +5,13 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dumbbell.errors import installation, refusal
 from dumbbell.plots.look import styles
-
-if TYPE_CHECKING:
-    from dumbbell.plots.picture import Panel
+from dumbbell.plots.panel import Panel
 
 # Two panels side by side where there is room, and one below the other on a narrow screen.
 STYLE = (

@@ -14,7 +14,8 @@ import numpy as np
 from dumbbell.engine import catalogue
 from dumbbell.errors import EngineError, ScenarioError, ScenarioWarning, refusal
 from dumbbell.plots.curves import held_to
-from dumbbell.plots.picture import FORMATS, Curve, Panel, Picture
+from dumbbell.plots.panel import Curve, Panel
+from dumbbell.plots.picture import FORMATS, Picture
 from dumbbell.quantities import bits_per_second, nanoseconds, size_bytes
 from dumbbell.run import Run, Runs, RunTables, run
 from dumbbell.scenario import Probe, Scenario

@@ -6,15 +6,12 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dumbbell.errors import installation, refusal
+from dumbbell.plots.panel import Panel
 from dumbbell.printable import printable
-
-if TYPE_CHECKING:
-    from dumbbell.plots.picture import Panel
 
 ROWS = 15
 LEAST_WIDTH, MOST_WIDTH = 40, 120

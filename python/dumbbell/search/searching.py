@@ -18,15 +18,15 @@ from dumbbell.control import Control
 from dumbbell.errors import ResultsError, installation, refusal
 from dumbbell.files import make_folder
 from dumbbell.quantities import nanoseconds
-from dumbbell.scenario import Scenario
 from dumbbell.scenario.parts import External
 from dumbbell.search import writing
 from dumbbell.search.dimensions import Dimension, Range, Values, bounds_from_file, space
+from dumbbell.search.found import Found
 from dumbbell.search.measuring import Measure
 from dumbbell.search.minimizing import minimized
 from dumbbell.search.objectives import Objective, objective
 from dumbbell.search.subject import Subject
-from dumbbell.statistics import Interval, mean_interval
+from dumbbell.statistics import mean_interval
 
 if TYPE_CHECKING:
     import optuna
@@ -58,62 +58,6 @@ JOURNAL = "journal.log"
 
 ProgressOfSearch = Callable[[int, int | None, float], None]
 """Told the number of finished points, of all points (``None`` with a budget of time), and the largest objective so far."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """The worst scenario of a search.
-
-    Parameters
-    ----------
-    subject, objective
-        The algorithm as text, and the name of what was maximized.
-    dimensions
-        The dimensions with their bounds.
-    plain, worst, point
-        Values of the plain point, of the worst point of the search, and of the reduced one.
-    scenario
-        The scenario of the reduced point.
-    plain_value, value
-        The objective at the plain and at the reduced point: means with 90 % intervals over 20 runs that neither the search
-        nor the reduction has seen.
-    points
-        Number of points of the search.
-    seed
-        Seed of the search and of the runs.
-    elapsed_s
-        Wall-clock time in s.
-    file
-        The scenario as TOML.
-    """
-
-    subject: str
-    objective: str
-    dimensions: tuple[Dimension, ...]
-    plain: Values
-    worst: Values
-    point: Values
-    scenario: Scenario
-    plain_value: Interval
-    value: Interval
-    points: int
-    seed: int
-    elapsed_s: float
-    file: Path
-
-    @property
-    def changes(self) -> list[dict[str, str]]:
-        """The dimensions that make the scenario bad: ``name``, ``meaning``, ``plain`` and ``value``."""
-        return [
-            {
-                "name": dimension.name,
-                "meaning": dimension.meaning,
-                "plain": dimension.written(self.plain[dimension.name]),
-                "value": dimension.written(self.point[dimension.name]),
-            }
-            for dimension in self.dimensions
-            if self.point[dimension.name] != self.plain[dimension.name]
-        ]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dumbbell.files import write_json, write_text
 from dumbbell.printable import printable
+from dumbbell.search.found import Found
 from dumbbell.search.objectives import Objective
 from dumbbell.statistics import Interval
-
-if TYPE_CHECKING:
-    from dumbbell.search.searching import Found
 
 SCENARIO, RECORD = "worst.toml", "search.json"
 
