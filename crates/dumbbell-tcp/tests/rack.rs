@@ -134,6 +134,16 @@ fn fifteen_losses_of_twenty_are_repaired_by_the_reduction_bound() {
 }
 
 #[test]
+fn progress_without_a_further_loss_sends_one_segment_more_than_is_delivered() {
+    // Of 20 segments, 0 to 14 are lost: far fewer are in the network than the ten of the threshold.
+    let mut host = Host::new(json!("rack"), 20, 20);
+    let sent = (15..20).map(|n| host.ack(100, 0, &[(15, n + 1)]).len()).collect::<Vec<_>>();
+    // Each acknowledges one of the retransmissions.
+    let more = (1..4).map(|n| host.ack(200, n, &[(15, 20)]).len()).collect::<Vec<_>>();
+    assert_eq!((sent, more), (vec![0, 0, 1, 1, 1], vec![2, 2, 2]));
+}
+
+#[test]
 fn fewer_than_three_reports_wait_a_quarter_of_the_round_trip_time() {
     let mut host = Host::new(json!("rack"), 10, u64::MAX / MSS);
     // Sent at 0, reported at 100 ms: the first is lost at 100 + 25 ms, if nothing else arrives.
@@ -198,6 +208,17 @@ fn a_probe_before_the_timeout_finds_the_loss_of_the_last_segments() {
     let sent = host.ack(400, 2, &[(6, 7)]);
     assert_eq!(sent[0], (2, true));
     assert_eq!((host.0.stats().timeouts, host.0.stats().fast_retransmits), (0, 1));
+}
+
+#[test]
+fn another_probe_is_sent_once_a_new_segment_that_probed_is_acknowledged() {
+    let mut host = Host::new(json!("rack"), 4, 10);
+    host.ack(100, 2, &[]);
+    assert_eq!(host.expire(300), [(6, false)]);
+    assert_eq!(host.ack(350, 7, &[]), [(7, false), (8, false), (9, false)]);
+    // After samples of 100 and 250 ms, the smoothed time is 118.75 ms [RFC 6298 §2.3]: twice that after 350 ms.
+    host.0.on_deadline(host.0.next_deadline());
+    assert_eq!((host.poll(588), host.0.stats().timeouts), (vec![(9, true)], 0));
 }
 
 #[test]

@@ -56,8 +56,9 @@ fn a_retransmission_above_the_highest_report_that_is_lost_is_no_hole_below_it() 
     scoreboard.mark_resent(0, Time(20));
     scoreboard.mark_lost(5);
     scoreboard.mark_resent(5, Time(21));
+    assert_eq!(scoreboard.next_lost(), None);
     scoreboard.mark_lost(5);
-    assert_eq!((scoreboard.next_lost(), scoreboard.next_unreported()), (Some(5), None));
+    assert_eq!((scoreboard.next_unreported(), scoreboard.next_lost()), (None, Some(5)));
 }
 
 #[test]
