@@ -102,6 +102,7 @@ from dumbbell.scenario import (
     Wifi,
     WindowRules,
 )
+from dumbbell.shown import HTML
 from dumbbell.sweep import sweep
 
 if TYPE_CHECKING:
@@ -201,6 +202,21 @@ __all__ = [
     "sweep",
     "topologies",
 ]
+
+
+def _scenario_html(scenario: Scenario) -> str:
+    from dumbbell.plots.notebook import scenario_html
+
+    return scenario_html(scenario)
+
+
+def _topology_html(topology: topologies.Topology) -> str:
+    from dumbbell.plots.notebook import topology_html
+
+    return topology_html(topology)
+
+
+HTML.update({Scenario: _scenario_html, topologies.Topology: _topology_html})
 
 
 def __getattr__(name: str) -> Any:

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 from dumbbell import _engine, control, external, processes
 from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, whole_number
 from dumbbell.capture import Capture, PathName
-from dumbbell.errors import IdenticalRunsWarning, ScenarioWarning, refusal
+from dumbbell.errors import EngineError, IdenticalRunsWarning, ScenarioWarning, refusal
+from dumbbell.frames import frame, row
 from dumbbell.parameters import columns, shown
 from dumbbell.quantities import nanoseconds
 from dumbbell.results import described
-from dumbbell.scenario import Data, Scenario
+from dumbbell.scenario import Data, Probe, Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,6 +140,10 @@ class RunTables:
 
         return run_picture(self, quantity, names)
 
+    def repeated(self, probes: Sequence[Probe]) -> Mapping[str, pd.DataFrame] | None:  # noqa: ARG002 - of a simulated run
+        """Return traces of the same run with other probes; ``None`` for a run in real time, which cannot be repeated."""
+        return None
+
     def _repr_html_(self) -> str:
         from dumbbell.plots.notebook import run_html
 
@@ -182,6 +187,21 @@ class Run(RunTables):
     def events(self) -> int:
         """Number of events the engine handled."""
         return int(self.summary["events"])
+
+    def repeated(self, probes: Sequence[Probe]) -> Mapping[str, pd.DataFrame]:
+        """Return traces of the same run with other probes.
+
+        Raises
+        ------
+        EngineError
+            The repeated run differs.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ScenarioWarning)
+            again = run(replace(self.scenario, probes=list(probes)), seed=self.seed, run=self.run)
+        if again.fingerprint != self.fingerprint:
+            raise EngineError("a run with probes differs from the same run without them")
+        return again.traces
 
     def why(self, flow: str, *, at: str | None = None, window: str | None = None) -> Explanation:
         """Return what the sender of a flow learned and did around a time.
@@ -768,19 +788,3 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def frame(table: pa.Table) -> pd.DataFrame:
-    """Return a table as a data frame of the same memory."""
-    # One block per column: pandas then takes the Arrow buffers as they are instead of copying them side by
-    # side.
-    made: pd.DataFrame = table.to_pandas(split_blocks=True)
-    return made
-
-
-def row(table: pd.DataFrame, name: str, kind: str) -> pd.Series[Any]:
-    """Return the row with this name."""
-    rows = table[[known == name for known in table["name"]]]
-    if rows.empty:
-        raise KeyError(f'no {kind} is named "{name}"; there are: {", ".join(table["name"])}')
-    return rows.iloc[0]

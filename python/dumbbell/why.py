@@ -14,19 +14,20 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dumbbell import _engine, control, external
 from dumbbell.arguments import file_path
 from dumbbell.errors import ControlError, EngineError, refusal
 from dumbbell.files import replacing
+from dumbbell.frames import frame
 from dumbbell.quantities import nanoseconds, size_bytes, written_time
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from dumbbell.run import Run
+    from dumbbell.scenario import Scenario
 
 DEFAULT_WINDOW = "200 ms"
 """Width of the part of a run around a time, unless another is given."""
@@ -53,6 +54,30 @@ LIMITS = {
     "application_limited": "nothing to send: only the application limits the sender",
     "application_unlimited": "the application no longer limits the sender",
 }
+
+
+class Explained(Protocol):
+    """The run that is explained: see `dumbbell.Run`."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario."""
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+
+    @property
+    def run(self) -> int:
+        """The number of the run."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits of all that happened."""
+
+    @property
+    def simulated_s(self) -> float:
+        """Simulated time, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +122,7 @@ class Explanation:
         The entries as an Arrow table.
     """
 
-    run: Run
+    run: Explained
     flow: str
     at_s: float | None
     window_s: tuple[float, float]
@@ -122,8 +147,6 @@ class Explanation:
         ``pacing_rate_bps``, and the quantities of the congestion control. The last four and the quantities have their
         value before in ``*_before_bytes``, ``*_before_bps`` and ``*_before``.
         """
-        from dumbbell.run import frame
-
         return frame(self.arrow_events)
 
     @cached_property
@@ -282,7 +305,7 @@ class Explanation:
         return f"{name} {texts[0]} → {texts[1]} {unit}".rstrip()
 
 
-def explain(run: Run, flow: str, at: str | None, window: str | None) -> Explanation:
+def explain(run: Explained, flow: str, at: str | None, window: str | None) -> Explanation:
     """Return what the sender of a flow learned and did around a time; see `Run.why`."""
     import pyarrow as pa
 
@@ -323,11 +346,11 @@ def explain(run: Run, flow: str, at: str | None, window: str | None) -> Explanat
     )
 
 
-def _flows(run: Run) -> list[dict[str, Any]]:
+def _flows(run: Explained) -> list[dict[str, Any]]:
     return list(run.scenario.resolved()["flows"])
 
 
-def _found(run: Run, name: str) -> int:
+def _found(run: Explained, name: str) -> int:
     """Return the position of a flow over TCP in its scenario."""
     names = [flow["name"] for flow in _flows(run)]
     if not isinstance(name, str) or name not in names:
@@ -338,7 +361,7 @@ def _found(run: Run, name: str) -> int:
     return place
 
 
-def _window(run: Run, at: str | None, window: str | None) -> tuple[int, int, int | None]:
+def _window(run: Explained, at: str | None, window: str | None) -> tuple[int, int, int | None]:
     """Return the first and the last nanosecond of the entries, and the time asked for."""
     end = round(run.simulated_s * 1e9)
     if at is None:
@@ -355,7 +378,7 @@ def _window(run: Run, at: str | None, window: str | None) -> tuple[int, int, int
     return max(0, at_ns - half), min(end, at_ns + half), at_ns
 
 
-def _mss(run: Run, flow: str) -> int:
+def _mss(run: Explained, flow: str) -> int:
     (tcp,) = (known["tcp"] for known in _flows(run) if known["name"] == flow)
     return size_bytes(tcp["mss"], "mss")
 

@@ -125,7 +125,7 @@ def test_a_control_that_depends_on_something_else_is_told(two_hosts):
         ({"flow": "fg", "at": 3}, "at: "),
         ({"flow": "fg", "at": "1 s", "window": "0 s"}, "window: .*above 0"),
         ({"flow": "fg", "at": "1 s", "window": "-1 s"}, "window: "),
-        ({"flow": "fg", "window": "1 s"}, "window: .*without a time"),
+        ({"flow": "fg", "window": "1 s"}, "window: .*`at` to be given"),
     ],
 )
 def test_what_is_not_in_the_run_is_refused(result, arguments, message):

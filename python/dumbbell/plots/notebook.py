@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ScenarioError
 from dumbbell.plots.look import to_svg
-from dumbbell.plots.results import run_picture, runs_picture
+from dumbbell.plots.results import ManyResults, RunResults, run_picture, runs_picture
 from dumbbell.printable import printable
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dumbbell.plots.picture import Picture
-    from dumbbell.run import Runs, RunTables
     from dumbbell.scenario import Scenario
     from dumbbell.topologies.network import Topology
 
@@ -46,7 +45,7 @@ LINKS = (
 )
 
 
-def run_html(result: RunTables) -> str:
+def run_html(result: RunResults) -> str:
     """Return a run: its picture, flows and links."""
     events = result.summary.get("events")
     recorded = any("value" in table.column_names for table in result.arrow_traces.values())
@@ -62,7 +61,7 @@ def run_html(result: RunTables) -> str:
     return _block(head, picture, _table(result.flows, FLOWS), _table(result.links, LINKS))
 
 
-def runs_html(runs: Runs) -> str:
+def runs_html(runs: ManyResults) -> str:
     """Return many runs: their picture, and the means of each point."""
     if not len(runs):
         return _block(repr(runs))

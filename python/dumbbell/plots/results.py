@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from dumbbell.engine import catalogue
-from dumbbell.errors import EngineError, ScenarioError, ScenarioWarning, refusal
+from dumbbell.errors import ScenarioError, refusal
 from dumbbell.plots.curves import held_to
 from dumbbell.plots.panel import Curve, Panel
 from dumbbell.plots.picture import FORMATS, Picture
 from dumbbell.quantities import bits_per_second, nanoseconds, size_bytes
-from dumbbell.run import Run, Runs, RunTables, run
 from dumbbell.scenario import Probe, Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 # More curves in one panel cannot be told apart.
 MOST_CURVES = 8
@@ -38,8 +37,69 @@ EVENTS = ("tcp_events", "transfers")
 UNIT = re.compile(r"\b[Ii]n (segments|seconds|bytes|bit/s|s|1/segments)\b")
 
 
+class RunResults(Protocol):
+    """What a picture needs of a run: see `dumbbell.run.RunTables`."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario."""
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+
+    @property
+    def run(self) -> int:
+        """The number of the run."""
+
+    @property
+    def arrow_traces(self) -> Mapping[str, pa.Table]:
+        """Traces by quantity."""
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """The run as one plain object."""
+
+    @property
+    def flows(self) -> pd.DataFrame:
+        """One row per flow."""
+
+    @property
+    def links(self) -> pd.DataFrame:
+        """One row per link."""
+
+    @property
+    def traces(self) -> Mapping[str, pd.DataFrame]:
+        """One frame per quantity."""
+
+    def repeated(self, probes: Sequence[Probe]) -> Mapping[str, pd.DataFrame] | None:
+        """Return traces of the same run with other probes; ``None`` if it cannot be repeated."""
+
+
+class ManyResults(Protocol):
+    """What a picture needs of many runs: see `dumbbell.Runs`."""
+
+    @property
+    def flows(self) -> pd.DataFrame:
+        """One row per flow of each run."""
+
+    @property
+    def links(self) -> pd.DataFrame:
+        """One row per link of each run."""
+
+    @property
+    def parameters(self) -> pd.DataFrame:
+        """One row per run, with what varies."""
+
+    @property
+    def jobs(self) -> Sequence[object]:
+        """What was to be run."""
+
+    def __len__(self) -> int: ...
+
+
 def run_picture(
-    result: RunTables, quantity: str | None = None, names: Sequence[str] | None = None
+    result: RunResults, quantity: str | None = None, names: Sequence[str] | None = None
 ) -> Picture:
     """Return windows, queues, goodput and losses of a run over time, or one probed quantity.
 
@@ -89,7 +149,7 @@ def run_picture(
     return Picture(panels=[panel for panel in panels if panel.series], title=title)
 
 
-def _chosen(result: RunTables, names: Sequence[str] | None) -> tuple[list[str], list[str]]:
+def _chosen(result: RunResults, names: Sequence[str] | None) -> tuple[list[str], list[str]]:
     """Return the flows and the links of a picture."""
     flows, links = result.flows, result.links
     if names is not None:
@@ -111,7 +171,7 @@ def _chosen(result: RunTables, names: Sequence[str] | None) -> tuple[list[str], 
 
 
 def _recorded(
-    result: RunTables, quantity: str, flows: Sequence[str], names: Sequence[str] | None
+    result: RunResults, quantity: str, flows: Sequence[str], names: Sequence[str] | None
 ) -> pd.DataFrame:
     """Return the trace of a quantity that a control of the user's exposes, which only some flows have."""
     trace = result.traces[quantity]
@@ -125,7 +185,7 @@ def _recorded(
 
 
 def _traces(
-    result: RunTables, wanted: Sequence[str], flows: Sequence[str], links: Sequence[str]
+    result: RunResults, wanted: Sequence[str], flows: Sequence[str], links: Sequence[str]
 ) -> dict[str, pd.DataFrame]:
     """Return traces of the run by quantity; what was not recorded for a flow or link is sampled in the same run again."""
     of_links = {"backlog", "drops", "wait", "marks", "losses"}
@@ -136,25 +196,19 @@ def _traces(
         recorded = result.traces.get(quantity)
         if recorded is not None and set(names) <= set(recorded["name"]):
             found[quantity] = recorded[recorded["name"].isin(names)]
-        elif isinstance(result, Run):
+        else:
             # An event per packet has no samples.
-            period = (
-                None
-                if quantity in ("wait", "losses")
-                else f"{max(1000, int(result.simulated_s / SAMPLES * 1e9))} ns"
-            )
+            sampled_s = float(result.summary.get("simulated_s", 0.0)) / SAMPLES
+            period = None if quantity in ("wait", "losses") else f"{max(1000, int(sampled_s * 1e9))} ns"
             kind = "links" if quantity in of_links else "flows"
             probes += _accepted(result.scenario, quantity, kind, names, period)
-        elif recorded is not None:
-            found[quantity] = recorded
     if probes:
-        assert isinstance(result, Run)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ScenarioWarning)
-            again = run(replace(result.scenario, probes=probes), seed=result.seed, run=result.run)
-        if again.fingerprint != result.fingerprint:
-            raise EngineError("a run with probes differs from the same run without them")
-        found |= again.traces
+        again = result.repeated(probes)
+        found |= (
+            {name: result.traces[name] for name in wanted if name in result.traces}
+            if again is None
+            else again
+        )
     if not found:
         raise refusal(
             "quantity", ", ".join(wanted), "what a flow or link of this run has", problem="was not recorded"
@@ -180,7 +234,7 @@ def _accepted(
     return accepted
 
 
-def _panel(result: RunTables, title: str, trace: pd.DataFrame, label: str, unit: str | None) -> Panel:
+def _panel(result: RunResults, title: str, trace: pd.DataFrame, label: str, unit: str | None) -> Panel:
     """Return a panel of a trace, whose last values hold to the end of the run."""
     end = float(result.summary.get("simulated_s", trace["time_s"].max()))
     series: dict[str, Curve] = {}
@@ -206,7 +260,7 @@ def _rate(time: np.ndarray, size: np.ndarray) -> Curve:
 
 
 def runs_picture(
-    runs: Runs,
+    runs: ManyResults,
     x: str | None = None,
     y: str | None = None,
     hue: str | None = None,

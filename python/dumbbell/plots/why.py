@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from dumbbell.plots.look import COLOURS
 from dumbbell.printable import printable
 
 if TYPE_CHECKING:
-    from dumbbell.why import Explanation
+    import pandas as pd
 
 # A page with more entries would take long to open.
 MOST_ENTRIES = 50_000
@@ -41,7 +42,53 @@ MARKS = {
 }
 
 
-def page(found: Explanation) -> str:
+class Entry(Protocol):
+    """An entry in words: see `dumbbell.why.Line`."""
+
+    @property
+    def time_s(self) -> float:
+        """Time, s."""
+
+    @property
+    def kind(self) -> str:
+        """What it tells."""
+
+    @property
+    def text(self) -> str:
+        """Its numbers."""
+
+
+class Journal(Protocol):
+    """What a page shows: see `dumbbell.why.Explanation`."""
+
+    @property
+    def title(self) -> str:
+        """The run, the flow and the time."""
+
+    @property
+    def at_s(self) -> float | None:
+        """The time asked for, s."""
+
+    @property
+    def window_s(self) -> tuple[float, float]:
+        """First and last time of the entries, s."""
+
+    @property
+    def mss(self) -> int:
+        """Payload of a full segment, bytes."""
+
+    @property
+    def lines(self) -> Sequence[Entry]:
+        """The entries in words."""
+
+    @property
+    def events(self) -> pd.DataFrame:
+        """The entries in numbers."""
+
+    def __len__(self) -> int: ...
+
+
+def page(found: Journal) -> str:
     """Return the page of a journal; its scripts are in it.
 
     Raises
@@ -80,7 +127,7 @@ def page(found: Explanation) -> str:
     return document([_curves(found, time)], found.title, STYLE + LOOK, below)
 
 
-def _curves(found: Explanation, time: float) -> Any:
+def _curves(found: Journal, time: float) -> Any:
     """Return the figure of window and threshold, on which a click is reported."""
     from bokeh.models import CustomJS, HoverTool, Range1d, Span
     from bokeh.plotting import figure
@@ -149,7 +196,7 @@ def _curves(found: Explanation, time: float) -> Any:
     return made
 
 
-def table(found: Explanation) -> str:
+def table(found: Journal) -> str:
     """Return the entries as a table for a notebook."""
     rows = "".join(
         f"<tr><td>{line.time_s:.6f}</td><td>{_text(line.kind)}</td>"

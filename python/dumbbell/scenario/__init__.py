@@ -126,6 +126,7 @@ from dumbbell.scenario.tcp import (
     WindowRules,
 )
 from dumbbell.scenario.units import suggest_unit
+from dumbbell.shown import html_of
 
 __all__ = [
     "Arrivals",
@@ -471,9 +472,7 @@ class Scenario(Part):
         return _engine.scenario_hash(self.canonical_json)
 
     def _repr_html_(self) -> str:
-        from dumbbell.plots.notebook import scenario_html
-
-        return scenario_html(self)
+        return html_of(self)
 
     def resolved(self) -> dict[str, Any]:
         """Return the scenario as plain data with all defaults; fields without a default are omitted."""

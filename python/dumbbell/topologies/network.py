@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack
 from dumbbell.errors import refusal
 from dumbbell.quantities import nanoseconds, written_time
 from dumbbell.scenario import Data, DropTail, Flow, Impairment, Link, LinkChange, Node, Queue, Scenario
+from dumbbell.shown import html_of
 
 if TYPE_CHECKING:
     import networkx
@@ -151,9 +152,7 @@ class Topology:
         return sum(nanoseconds(self.link(name).delay, f"links.{name}.delay") for name in names) / 1e9
 
     def _repr_html_(self) -> str:
-        from dumbbell.plots.notebook import topology_html
-
-        return topology_html(self)
+        return html_of(self)
 
     def scenario(
         self, *, duration: str, flows: Sequence[Flow | Data], name: str | None = None, **settings: Any
