@@ -21,6 +21,7 @@ import dumbbell
 from bad_input import CASES, spoilt
 from dumbbell import Scenario
 from dumbbell.cli import app
+from dumbbell.cli.commands import COMMANDS, Commands
 from dumbbell.cli.refusals import guarded
 
 FLOW_KEYS = [
@@ -320,6 +321,23 @@ def test_version_is_the_packages():
 def test_an_unknown_paper_is_refused(tmp_path):
     line = refused("reproduce", "vegas-revisted", "--output", tmp_path)
     assert "vegas-revisted" in line
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_in_the_list_is_one_and_its_summary_is_not_cut(name):
+    listed = invoke("--help").stdout.partition("Commands:")[2]
+    assert f"{name} " in listed
+    assert "..." not in listed
+    assert Commands(name="dumbbell").get_command(None, name).name == name
+
+
+def test_the_list_of_commands_loads_none():
+    code = (
+        "import sys; from typer.testing import CliRunner; from dumbbell.cli import app; "
+        "print(CliRunner().invoke(app, ['--help']).exit_code, 'dumbbell.cli.simulate' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert found.stdout.split() == ["0", "False"]
 
 
 def test_no_command_shows_the_help():

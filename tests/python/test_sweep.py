@@ -127,7 +127,10 @@ def test_a_parameter_cannot_hide_a_column_of_the_results(two_hosts):
         ({"axes": {}, "runs": 0}, "runs: 0"),
         ({"axes": {}, "seed": -1}, "seed: -1"),
         ({"axes": {}, "threads": 0}, "threads: 0"),
-        ({"axes": {}, "on": "tcp://127.0.0.1:1"}, "on: str is not accepted; expected `store` to be given as well"),
+        (
+            {"axes": {}, "on": "tcp://127.0.0.1:1"},
+            "on: str is not accepted; expected `store` to be given as well",
+        ),
         ({"axes": {}, "store": 3}, "store: 3"),
         ({"axes": {}, "base": 3}, "scenario: int"),
     ],

@@ -4,31 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from dumbbell import bench
 from dumbbell.bench import Benched
 from dumbbell.bench.criteria import holds_text
+from dumbbell.cli import options
 from dumbbell.cli.cross_validate import ABSENT
-from dumbbell.cli.refusals import note, refuse, say_json
+from dumbbell.cli.refusals import guarded, note, refuse, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.crossvalidation import PeerAbsent
 
+commands = typer.Typer(
+    help="Measure the speed of Dumbbell.", add_completion=False, no_args_is_help=True, rich_markup_mode=None
+)
 
+Report = Annotated[Path | None, options.folder("--output", "Folder for the report; default: results/.")]
+
+
+@commands.command("peers")
+@guarded
 def peers(
-    *,
-    names: Sequence[str],
-    cases: Sequence[str],
-    turns: int,
-    json_output: bool,
-    output: Path | None,
-    folder: Path | None,
+    names: Annotated[
+        list[str] | None,
+        typer.Option("--peer", metavar="NAME", help="ns2 or ns3; may be repeated; default: those installed."),
+    ] = None,
+    cases: Annotated[list[str] | None, options.repeated("--case", "NAME", "Case to measure")] = None,
+    turns: Annotated[int, typer.Option("--turns", metavar="N", help="Number of turns per case.")] = 5,
+    json_output: options.Json = False,
+    output: Report = None,
+    folder: options.Peers = None,
 ) -> None:
-    """Measure Dumbbell and other simulators in alternation, and print the results."""
+    """Compare its speed with that of other simulators."""
     try:
-        done = bench.bench_peers(peers=names, cases=cases, turns=turns, output=output, folder=folder)
+        done = bench.bench_peers(
+            peers=names or (), cases=cases or (), turns=turns, output=output, folder=folder
+        )
     except PeerAbsent as absent:
         note(f"error: {' '.join(str(absent).split())}")
         raise typer.Exit(ABSENT) from None
@@ -40,8 +53,16 @@ def peers(
     _print(done, json_output=json_output)
 
 
-def scale(*, quick: bool, json_output: bool, output: Path | None) -> None:
-    """Measure the growth of Dumbbell's cost, and print the results."""
+@commands.command("scale")
+@guarded
+def scale(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use fewer and shorter measurements; the report says so.")
+    ] = False,
+    json_output: options.Json = False,
+    output: Report = None,
+) -> None:
+    """Measure how cost grows with flows, windows, hops and traces."""
     try:
         done = bench.bench_scale(plan=bench.QUICK if quick else bench.FULL, output=output)
     except RuntimeError as failure:

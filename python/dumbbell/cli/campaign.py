@@ -6,27 +6,46 @@ import json
 import shlex
 import warnings
 from pathlib import Path
+from typing import Annotated
 
 import pandas as pd
+import typer
 
 from dumbbell import permission
 from dumbbell.campaign import Campaign, Status, duration
+from dumbbell.cli.options import Allow, Fresh, Json, Scheduler, Threads, folder
 from dumbbell.cli.refusals import note, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.errors import IdenticalRunsWarning, ScenarioWarning
 
 
 def campaign(
-    file: Path,
-    *,
-    scheduler: str | None,
-    output: Path | None,
-    status: bool,
-    threads: int | None,
-    fresh: bool,
-    json_output: bool,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Campaign file, TOML.", show_default=False)],
+    scheduler: Scheduler = None,
+    output: Annotated[
+        Path | None,
+        folder(
+            "--output",
+            "Folder for completed runs and tables; default: the file's output, or results/campaigns/NAME.",
+        ),
+    ] = None,
+    status: Annotated[
+        bool, typer.Option("--status", help="Show completed and missing points without running anything.")
+    ] = False,
+    threads: Threads = None,
+    fresh: Fresh = False,
+    allow: Allow = None,
+    json_output: Json = False,
 ) -> None:
-    """Execute the missing runs of a campaign and write its tables, or only print its status."""
+    """Run a base scenario with every combination of the given values.
+
+    FILE contains base (a scenario: a table or the name of a file in the same folder), [axes] (lists of values by
+    address, such as "links.r1-r2.rate"), and optionally runs (number of replications or run numbers), seed, output (a
+    folder), and [[add]] (axes and runs of further combinations). Completed runs are kept: the same command resumes,
+    and after a change of FILE it runs what is missing. At the end, the folder contains runs.parquet, flows.parquet
+    and links.parquet.
+    """
+    permission.allow(*allow or ())
     if status:
         _show_status(file, output, json_output=json_output)
         return

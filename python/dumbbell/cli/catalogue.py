@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from dumbbell import engine
+from dumbbell.cli.options import Json
 from dumbbell.cli.refusals import say, say_json
 from dumbbell.cli.tables import console
 from dumbbell.errors import refusal
 from dumbbell.results import COLUMNS
 
 
-def show(kind: str | None, *, json_output: bool) -> None:
-    """Print the catalogue, one kind of it, or what has a name, such as ``cubic``."""
+def show(
+    kind: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KIND|NAME]",
+            help="algorithms, recoveries, queues, sources, columns, …, or one entry, such as cubic; default: all but columns.",
+        ),
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """List what scenarios can name: summaries, parameters, defaults, units, sources."""
     catalogue = engine.catalogue()
     if kind == "columns":
         _show_columns(json_output=json_output)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from dumbbell import crossvalidation
 from dumbbell.caller import become_caller
 from dumbbell.campaign import duration
+from dumbbell.cli.options import Fresh, Json, Output, Peers, repeated
 from dumbbell.cli.refusals import UNFINISHED, note, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.crossvalidation import CrossValidation, PeerAbsent
@@ -26,24 +26,33 @@ LISTED_FAILURES = 5
 
 
 def cross_validate(
-    peer: str,
-    *,
-    grids: Sequence[str],
-    share: float,
-    json_output: bool,
-    strict: bool,
-    output: Path | None,
-    threads: int | None,
-    fresh: bool,
-    folder: Path | None,
+    peer: Annotated[str, typer.Argument(metavar="PEER", help="Name of the peer: ns2, ns3 or linux.")],
+    grids: Annotated[list[str] | None, repeated("--grid", "NAME", "Grid to run")] = None,
+    share: Annotated[
+        float,
+        typer.Option("--share", metavar="F", help="Fraction of each grid to run, above 0 and at most 1."),
+    ] = 1.0,
+    json_output: Json = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with code 1 if a criterion does not hold.")
+    ] = False,
+    output: Output = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads", help="Number of threads and processes; default: all cores, or that of the peer."
+        ),
+    ] = None,
+    fresh: Fresh = False,
+    folder: Peers = None,
 ) -> None:
-    """Run grids on both sides, print the criteria and exit with the code of the result."""
+    """Run grids in Dumbbell and in another simulator or in the kernel, and report their agreement."""
     # Only the testbed behind the peer needs root.
     become_caller(draws=True)
     try:
         done = crossvalidation.cross_validate(
             peer,
-            grids=grids,
+            grids=grids or (),
             share=share,
             output=output,
             threads=threads,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from dumbbell.arguments import MOST_REPLICATIONS, whole_number
 from dumbbell.campaign import duration
+from dumbbell.cli.options import Algorithm, Fresh, Json, Output, Seed, Threads, repeated
 from dumbbell.cli.refusals import note, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.evaluation import Evaluation
@@ -20,25 +20,46 @@ BROKEN = 1
 
 
 def evaluate(
-    algorithm: str,
-    *,
-    against: str | None,
-    quick: bool,
-    only: Sequence[str],
-    json_output: bool,
-    strict: bool,
-    output: Path | None,
-    seed: int,
-    seeds: int | None,
-    threads: int | None,
-    fresh: bool,
+    algorithm: Algorithm,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="NAMES",
+            help="Baselines, separated by commas; default: reno,cubic, if registered.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use shorter runs, fewer points and 3 seeds; the report says so.")
+    ] = False,
+    only: Annotated[list[str] | None, repeated("--only", "ITEM", "Item to run")] = None,
+    json_output: Json = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit with code 1 if an item fails or is worse than the baselines."),
+    ] = False,
+    output: Output = None,
+    seed: Seed = 1,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds", metavar="N", help="Number of replications, at least 2; default: 5, with --quick 3."
+        ),
+    ] = None,
+    threads: Threads = None,
+    fresh: Fresh = False,
 ) -> None:
-    """Evaluate an algorithm, print the verdicts and exit with the code of the result."""
+    """Evaluate an algorithm by RFC 9743 (BCP 133) and the common TCP evaluation suite, and write a report.
+
+    Each item compares the algorithm with the baselines in its scenarios, with intervals over replications. The report
+    begins with the verdict of each item. Completed runs are kept, also for the evaluation of other algorithms: the same
+    command resumes. docs/evaluate.md lists the items.
+    """
     done = evaluated(
         algorithm,
         against=None if against is None else [against],
         quick=quick,
-        only=only,
+        only=only or (),
         output=output,
         seed=seed,
         # The option has a name of its own.

@@ -8,10 +8,14 @@ import shlex
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from dumbbell.campaign.sources import is_installed
 from dumbbell.checkout import folder_of
-from dumbbell.cli.refusals import say
+from dumbbell.cli.options import folder
+from dumbbell.cli.refusals import guarded, say
 from dumbbell.engine import catalogue
 from dumbbell.errors import refusal
 from dumbbell.files import write_text
@@ -168,16 +172,32 @@ RUST_WORDS = frozenset((
 REGISTRY_END = "}\n\n/// The congestion control of one connection"
 
 
-def algorithm(name: str, *, rust: bool, output: Path) -> None:
-    """Write the start of an algorithm and its test, and print what to do next.
+commands = typer.Typer(
+    help="Scaffold an algorithm.", add_completion=False, no_args_is_help=True, rich_markup_mode=None
+)
 
-    Raises
-    ------
-    ScenarioError
-        The name is not accepted, or a file exists.
-    OSError
-        A file cannot be written.
-    """
+
+@commands.callback()
+def group() -> None:
+    """Scaffold an algorithm."""
+
+
+@commands.command("algorithm")
+@guarded
+def algorithm(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="At most nine lower-case letters and digits.", show_default=False
+        ),
+    ],
+    rust: Annotated[
+        bool,
+        typer.Option("--rust", help="Write a file of the engine in the checkout and register it there."),
+    ] = False,
+    output: Annotated[Path, folder("--output", "Folder of the files in Python.")] = Path(),
+) -> None:
+    """Write a congestion control, in Python or Rust, and its test."""
     if re.fullmatch(r"[a-z][a-z0-9]{0,8}", name) is None:
         raise refusal("NAME", name, "at most nine lower-case letters and digits, a letter first")
     type_name = name.capitalize()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from dumbbell import papers
 from dumbbell.caller import become_caller
+from dumbbell.cli.options import Fresh, Json, Output, Papers, Scheduler, Seed, Threads
 from dumbbell.cli.refusals import UNFINISHED, note
 from dumbbell.errors import MachineError, RealTimeError, refusal
 
@@ -16,23 +16,49 @@ ALL = "all"
 
 
 def reproduce(
-    paper: str,
-    *,
-    experiment: str | None,
-    quick: bool,
-    json_output: bool,
-    output: Path | None,
-    runs: int | None,
-    seed: int,
-    seeds: int | None,
-    threads: int | None,
-    scheduler: str | None,
-    fresh: bool,
-    folder: Path | None,
-    testbed: bool,
-    record: bool,
+    paper: Annotated[
+        str, typer.Argument(metavar="PAPER", help="Name of the paper, such as vegas-revisited, or all.")
+    ],
+    experiment: Annotated[
+        str | None,
+        typer.Option(
+            "--experiment",
+            metavar="NAME",
+            help="Run this additional experiment of the paper, such as full-factorial, with its own report.",
+        ),
+    ] = None,
+    testbed: Annotated[
+        bool,
+        typer.Option(
+            "--testbed",
+            help="Run the paper's real-time plan with the TCP of the Linux kernel; needs root. Completed runs are kept.",
+        ),
+    ] = False,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="With --testbed: write the runs to the record of the paper's folder."),
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use fewer replications; the report says so.")
+    ] = False,
+    json_output: Json = False,
+    output: Output = None,
+    runs: Annotated[
+        int | None, typer.Option("--runs", help="Number of replications per configuration.")
+    ] = None,
+    seed: Seed = 1,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds", metavar="N", help="Number of seeds, from --seed on; default: 5, with --quick 1."
+        ),
+    ] = None,
+    threads: Threads = None,
+    scheduler: Scheduler = None,
+    fresh: Fresh = False,
+    folder: Papers = None,
 ) -> None:
-    """Reproduce a paper by its name, or all of them; a paper that fails is named when the others are done."""
+    """Reproduce a paper, or all papers, and write reports."""
     if record and not testbed:
         raise refusal("--record", "alone", "--testbed --record", problem="has no effect", quoted=False)
     if testbed:

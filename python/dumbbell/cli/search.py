@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Annotated, Self
 
+import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -22,6 +22,7 @@ from rich.progress import (
 from dumbbell import search as searches
 from dumbbell.campaign import duration
 from dumbbell.campaign.progress import LINE_S
+from dumbbell.cli.options import Algorithm, Json, Seed, Threads, folder
 from dumbbell.cli.refusals import refuse, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.search import Found
@@ -31,22 +32,56 @@ from dumbbell.tracebacks import frames_of
 
 
 def search(
-    algorithm: str,
-    objective: str,
-    *,
-    budget: str,
-    vary: str | None,
-    bound: Sequence[str],
-    bounds: Path | None,
-    seed: int,
-    output: Path | None,
-    threads: int | None,
-    fresh: bool,
-    json_output: bool,
+    algorithm: Algorithm,
+    objective: Annotated[
+        str,
+        typer.Option(
+            "--objective", metavar="NAME", help="low-utilization, starvation or delay.", show_default=False
+        ),
+    ],
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="N|TIME", help='Number of points, or a time such as "5 min".')
+    ] = "300",
+    vary: Annotated[
+        str | None,
+        typer.Option(
+            "--vary",
+            metavar="PARTS",
+            help="What varies, of rate,rtt,buffer,loss,reroute,competitor,pulses; default: that of the objective.",
+        ),
+    ] = None,
+    bound: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bound",
+            metavar="NAME=LOW..HIGH",
+            help="Bounds of a dimension, such as rtt=10..100, rate=5 or competitor=reno,cubic; may be repeated.",
+        ),
+    ] = None,
+    bounds: Annotated[
+        Path | None,
+        typer.Option("--bounds", metavar="FILE", help="Bounds of dimensions as TOML: rtt = [10, 100]."),
+    ] = None,
+    seed: Seed = 1,
+    output: Annotated[
+        Path | None,
+        folder(
+            "--output",
+            "Folder of the scenario and the journal; default: results/search-ALGORITHM-OBJECTIVE.",
+        ),
+    ] = None,
+    threads: Threads = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin again instead of going on.")] = False,
+    json_output: Json = False,
 ) -> None:
-    """Search, print what was found and where its scenario is."""
+    """Search for the scenario in which an algorithm does worst.
+
+    Links, buffers, losses, routes, competitors and bursts vary within bounds. The worst scenario is reduced to what makes
+    it bad and written to worst.toml, which `dumbbell run` reproduces. After an interruption, the same command goes on.
+    docs/search.md lists the dimensions. Needs the package optuna.
+    """
     given = {} if bounds is None else bounds_from_file(bounds)
-    given |= written_bounds(bound)
+    given |= written_bounds(bound or ())
     with _Progress(quiet=json_output) as progress:
         try:
             found = searches.search(

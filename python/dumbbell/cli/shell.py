@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from typing import NoReturn
 
 import typer
@@ -18,12 +17,15 @@ UNAVAILABLE = 3  # the machine lacks something
 BINARY = Binary(name="dumbbell-shell", what="the shell", variable="DUMBBELL_SHELL")
 
 
-def shell(arguments: Sequence[str]) -> NoReturn:
-    """Become the binary, with these arguments."""
+def shell(context: typer.Context) -> NoReturn:
+    """Run a program, or a shell, behind an emulated link: dumbbell shell [OPTIONS] [-- COMMAND].
+
+    Needs Linux and root. dumbbell shell --help lists the options of the link.
+    """
     try:
         binary = BINARY.find("kernel", told=note)
     except MachineError as error:
         note(f"error: {error}")
         raise typer.Exit(UNAVAILABLE) from None
     sys.stdout.flush()
-    os.execv(binary, [BINARY.name, *arguments])
+    os.execv(binary, [BINARY.name, *context.args])

@@ -8,10 +8,12 @@ import sys
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dumbbell import permission
+from dumbbell.cli.options import Allow, File, Json, RunNumber, Seed, folder
 from dumbbell.cli.progress import running
 from dumbbell.cli.refusals import note, say, say_json
 from dumbbell.cli.tables import Column, console, in_large_units, in_one_line, print_table
@@ -20,7 +22,8 @@ from dumbbell.errors import ScenarioError, ScenarioWarning, refusal
 from dumbbell.files import make_folder, prepare, replacing
 from dumbbell.plots import trace_figure
 from dumbbell.plots.picture import picture_format
-from dumbbell.run import Run, run
+from dumbbell.run import Run
+from dumbbell.run import run as run_once
 from dumbbell.scenario import LARGEST_FILE_BYTES, Scenario
 
 if TYPE_CHECKING:
@@ -69,18 +72,58 @@ LOOK_S = 0.3
 
 
 def simulate(
-    file: Path,
-    *,
-    seed: int,
-    run: int,
-    json_output: bool,
-    trace: Path | None,
-    csv: Path | None = None,
-    plot: str | None = None,
-    capture: Capture | None = None,
-    watch: bool = False,
+    file: File,
+    seed: Seed = 1,
+    run: RunNumber = 0,
+    json_output: Json = False,
+    trace: Annotated[
+        Path | None, folder("--trace", "Write each probed quantity to this folder, as Parquet and PNG.")
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        folder("--csv", "Write flows.csv, links.csv and one file per probed quantity to this folder."),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot",
+            metavar="PICTURE",
+            help="Draw windows, queues, goodput and losses: a name that ends in .png, .svg, .pdf or .html (with zoom), "
+            "or - for the terminal.",
+        ),
+    ] = None,
+    pcap: Annotated[
+        Path | None, typer.Option("--pcap", metavar="FILE", help="Write the packets at a node as pcapng.")
+    ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(
+            "--node",
+            metavar="NAME",
+            help="Node of --pcap; default: the node that sends, if there is only one.",
+        ),
+    ] = None,
+    snaplen: Annotated[
+        int | None,
+        typer.Option(
+            "--snaplen", help="Bytes of each packet in --pcap; default: 80, which holds all headers."
+        ),
+    ] = None,
+    qlog: Annotated[
+        Path | None,
+        typer.Option("--qlog", metavar="FILE", help="Write the events of all TCP senders as qlog."),
+    ] = None,
+    allow: Allow = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Run again whenever FILE changes, until Ctrl-C.")
+    ] = False,
 ) -> None:
-    """Run a scenario file, print its results, and write its traces and its picture where asked; again if it changes."""
+    """Run a scenario file once.
+
+    The columns of the tables are described by `dumbbell list columns`.
+    """
+    permission.allow(*allow or ())
+    capture: Capture = {"pcap": pcap, "node": node, "snaplen": snaplen, "qlog": qlog}
     if plot not in (None, TERMINAL):
         picture_format(plot)
     if watch and is_standard_input(file):
@@ -96,7 +139,7 @@ def simulate(
                 trace=trace,
                 csv=csv,
                 plot=plot,
-                capture=capture or {},
+                capture=capture,
             )
         except (typer.Exit, ScenarioError) as error:
             # Being edited; what is wrong was said, or is said now.
@@ -166,9 +209,9 @@ def _simulate(
         say_json(result.summary, indent=2)
     else:
         _print_tables(result)
-    for folder in dict.fromkeys(path.parent for path in written):
-        files = [path for path in written if path.parent == folder]
-        note(f"wrote {len(files)} files to {folder}: {_listed(files)}")
+    for directory in dict.fromkeys(path.parent for path in written):
+        files = [path for path in written if path.parent == directory]
+        note(f"wrote {len(files)} files to {directory}: {_listed(files)}")
     for option, content in (("pcap", "packets"), ("qlog", "events")):
         if content in result.captured:
             note(f"wrote {capture[option]}: {result.captured[content]} {content}")
@@ -226,7 +269,7 @@ def run_quietly(
     """Run a scenario whose warnings were printed before; ``capture`` says which packets and events are written."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScenarioWarning)
-        return run(scenario, seed=seed, run=number, progress=progress, **capture)
+        return run_once(scenario, seed=seed, run=number, progress=progress, **capture)
 
 
 def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:

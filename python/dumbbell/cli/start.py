@@ -6,13 +6,14 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from dumbbell import engine, permission
+from dumbbell.cli.options import Allow
 from dumbbell.cli.refusals import UNFINISHED, note, say, say_json
 from dumbbell.cli.simulate import is_standard_input, read_scenario
 from dumbbell.errors import ScenarioError, refusal
@@ -23,21 +24,17 @@ SCHEMA_FILE = "scenario.schema.json"
 """The JSON Schema beside a scenario, which its line ``#:schema`` names for editors."""
 
 
-def begin(file: Path) -> None:
-    """Write a commented scenario, and the JSON Schema by which editors complete and check it.
-
-    Raises
-    ------
-    ScenarioError
-        The file exists, or its name does not end in ``.toml``.
-    OSError
-        A file cannot be written.
-    """
+def begin(
+    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="Name of the scenario file.")] = Path(
+        "scenario.toml"
+    ),
+) -> None:
+    """Write a commented scenario to begin with, and the JSON Schema by which editors complete and check it."""
     if file.suffix != ".toml":
         raise refusal("FILE", str(file), "a name that ends in .toml")
     if file.exists():
         raise refusal("FILE", str(file), "a name without such a file", problem="exists")
-    text = files("dumbbell.cli").joinpath("start.toml").read_text(encoding="utf-8")
+    text = resources.files("dumbbell.cli").joinpath("start.toml").read_text(encoding="utf-8")
     schema = file.with_name(SCHEMA_FILE)
     write_text(schema, json.dumps(engine.schema(), indent=1) + "\n")
     write_text(file, text)
@@ -45,9 +42,24 @@ def begin(file: Path) -> None:
     say(f"Run it with: dumbbell run {file} --plot {file.with_suffix('.png')}")
 
 
-def validate(given: Sequence[Path], *, json_output: bool) -> None:
-    """Say of each file whether it is a valid scenario; end with an exit code if one is not."""
-    found = [_judged(file) for file in given]
+def validate(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Scenario files, TOML or JSON; - for standard input.", show_default=False
+        ),
+    ],
+    allow: Allow = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print a JSON list with a table per file.")
+    ] = False,
+) -> None:
+    """Check scenario files without running them, and list settings without effect.
+
+    Code that a file names is not loaded unless it is allowed; its parameters and probes are then not checked.
+    """
+    permission.allow(*allow or ())
+    found = [_judged(file) for file in files]
     if json_output:
         say_json([one.to_dict() for one in found], indent=2)
     for one in found if not json_output else ():

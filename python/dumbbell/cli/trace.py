@@ -6,11 +6,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from dumbbell import mahimahi
-from dumbbell.cli.refusals import say_json
+from dumbbell.cli.options import JsonList
+from dumbbell.cli.refusals import guarded, say_json
 from dumbbell.cli.tables import Column, print_table
+
+commands = typer.Typer(
+    help="Make and describe traces of delivery opportunities, in the format of Mahimahi.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 COLUMNS = (
     Column("trace\n", "name"),
@@ -26,8 +36,15 @@ COLUMNS = (
 )
 
 
-def describe(files: list[Path], *, json_output: bool) -> None:
-    """Print the statistics of traces."""
+@commands.command("describe", short_help="Print statistics of traces.")
+@guarded
+def describe(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Traces of Mahimahi.", show_default=False)
+    ],
+    json_output: JsonList = False,
+) -> None:
+    """Print mean rate, variation per second, autocorrelation and longest gap of traces, at 1504 bytes per line."""
     found = [_described(file, mahimahi.read_trace(file)) for file in files]
     if json_output:
         known = [
@@ -42,8 +59,34 @@ def describe(files: list[Path], *, json_output: bool) -> None:
         print_table(COLUMNS, found)
 
 
-def import_rates(file: Path, *, output: Path, time: str | None, rate: str | None) -> None:
-    """Write a trace that carries the bytes of a CSV file of times and rates."""
+@commands.command("import", short_help="Turn times and rates into a trace.")
+@guarded
+def import_rates(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV file with a header.", show_default=False)],
+    output: Annotated[Path, typer.Option("--output", metavar="OUT", help="Trace to write.")],
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time",
+            metavar="COLUMN[:UNIT]",
+            help="Column of times, in s, ms or us; default: time_s, time_ms or time_us.",
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate",
+            metavar="COLUMN[:UNIT]",
+            help="Column of rates, in bps, kbps, mbps or gbps, or in bytes with Bps, kBps or MBps; default: rate_mbps, …",
+        ),
+    ] = None,
+) -> None:
+    """Turn times and rates into a trace of opportunities of 1504 bytes.
+
+    FILE has a line per time with the rate from then on. The name of a column ends in its unit, as in time_s,rate_mbps;
+    other names are given with --time and --rate. Times begin anywhere and ascend; the last rate holds as long as the one
+    before it.
+    """
     times = mahimahi.from_rates(mahimahi.read_rates(file, time=time, rate=rate)).tolist()
     mahimahi.write_trace(output, times)
     # Described from memory: what a pipe or a device was given cannot be read again.

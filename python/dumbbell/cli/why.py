@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from dumbbell import permission
+from dumbbell.cli.options import Allow, File, Json, RunNumber, Seed
 from dumbbell.cli.progress import running
 from dumbbell.cli.refusals import note, say, say_json
 from dumbbell.cli.simulate import read_scenario, run_quietly
@@ -15,17 +20,31 @@ COLUMNS = (Column("time [s]", "time"), Column("what", "kind"), Column("details",
 
 
 def explain(
-    file: Path,
-    *,
-    flow: str,
-    at: str | None,
-    window: str | None,
-    seed: int,
-    run: int,
-    json_output: bool,
-    html: Path | None,
+    file: File,
+    flow: Annotated[str, typer.Option("--flow", metavar="NAME", help="Flow to explain.", show_default=False)],
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="TIME", help="Time in the run, such as 12.3s; default: all of the run."),
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option("--window", metavar="TIME", help="Width of the part around it; default: 200 ms."),
+    ] = None,
+    seed: Seed = 1,
+    run: RunNumber = 0,
+    json_output: Json = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="PAGE",
+            help="Write a page with the window's curve, on which a click shows what happened around that time.",
+        ),
+    ] = None,
+    allow: Allow = None,
 ) -> None:
-    """Run a scenario file, and again with a journal of the flow; print the journal, or write its page."""
+    """Show what the sender of a flow learned and did around a time: acknowledgements, decisions, retransmissions."""
+    permission.allow(*allow or ())
     scenario = read_scenario(file)
     for text in scenario.warnings:
         note(f"warning: {text}")
