@@ -2,6 +2,7 @@
 //!
 //! A rule never touches the file system: it reads a [`Tree`], so its tests use a few lines that break it.
 
+mod circles;
 mod citations;
 mod crates;
 mod engine;
@@ -91,6 +92,7 @@ impl Tree {
 /// Runs every rule and returns the findings in order of place.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let rules = [
+        circles::check,
         citations::check,
         crates::check,
         engine::check,
