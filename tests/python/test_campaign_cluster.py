@@ -1,6 +1,7 @@
 """Campaigns on a Dask cluster: the same bits as on this machine, whatever becomes of the workers."""
 
 import errno
+import gc
 import hashlib
 import json
 import os
@@ -16,7 +17,7 @@ from pathlib import Path
 import dask
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster, Security
+from distributed import Client, LocalCluster, SchedulerPlugin, Security
 
 from dumbbell import (
     Campaign,
@@ -426,6 +427,35 @@ def test_a_silent_worker_is_named_once_until_its_next_heartbeat():
     assert listened(1130.0, heartbeat=6.0) == ["worker a has not answered for 30 s"]
 
 
+class Talking(SchedulerPlugin):
+    """Tells a client something together with the answer to its connection, as many times as stated."""
+
+    def __init__(self, times):
+        self.times = times
+
+    def add_client(self, scheduler, client):
+        if self.times > 0:
+            self.times -= 1
+            message = {"op": "cancelled-keys", "keys": [], "reason": None, "msg": None}
+            scheduler.loop.asyncio_loop.call_soon(lambda: scheduler.client_comms[client].send(message))
+
+
+def test_a_client_that_is_told_something_with_its_answer_connects_again(caplog):
+    with LocalCluster(n_workers=0, dashboard_address=None, processes=False) as empty:
+        empty.scheduler.add_plugin(talking := Talking(2))
+        with cluster.connected(empty.scheduler_address) as client:
+            assert client.status == "running"
+        assert talking.times == 0
+        talking.times = cluster.CONNECTIONS
+        with (
+            pytest.raises(ScenarioError, match="told other clients something at each of 5 attempts"),
+            cluster.connected(empty.scheduler_address),
+        ):
+            pass
+    gc.collect()
+    assert "dangling" not in caplog.text
+
+
 def test_a_client_without_memory_for_its_thread_is_an_error(monkeypatch):
     def none(_):
         raise MemoryError("a thread could not begin")
@@ -439,7 +469,8 @@ def test_a_client_without_memory_for_its_thread_is_an_error(monkeypatch):
 
 
 def test_a_loop_that_cannot_run_raises_its_error(monkeypatch):
-    def none(_):
+    def none(coroutine):
+        coroutine.close()
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr(cluster.asyncio, "run", none)

@@ -18,6 +18,7 @@ import pickle
 import queue
 import sys
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -70,6 +71,9 @@ OPEN = (
 
 # How long a scheduler and its first worker are waited for, s.
 TIMEOUT_S = 60.0
+
+# How many clients are made if the answer to each comes with what all clients are told.
+CONNECTIONS = 5
 
 
 class ClusterError(ConnectionError):
@@ -174,18 +178,39 @@ def connected(on: Client | str) -> Iterator[Client]:
 
 
 def _client_of(address: str, loop: Any) -> Client:
+    """Return a client of the scheduler at an address.
+
+    A scheduler sends what it tells all clients within 2 ms together. If its answer to a new client is among that, the
+    client fails with an assertion, and another one is made (`distributed.client.Client._ensure_connected`).
+    """
     from distributed import Client
 
-    try:
-        return Client(address, timeout=TIMEOUT_S, loop=loop)
-    except (OSError, ValueError, TypeError) as error:
-        # A TypeError is about certificates that the configuration lacks.
-        raise refusal(
+    def refused(problem: str) -> ScenarioError:
+        return refusal(
             "scheduler",
             address,
             "the address of a Dask scheduler, such as tls://10.0.0.1:8786",
-            problem=f"does not answer ({error})",
-        ) from error
+            problem=problem,
+        )
+
+    for _ in range(CONNECTIONS):
+        try:
+            return Client(address, timeout=TIMEOUT_S, loop=loop)
+        except AssertionError as error:
+            _close_unfinished(error, loop)
+        except (OSError, ValueError, TypeError) as error:
+            # A TypeError is about certificates that the configuration lacks.
+            raise refused(f"does not answer ({error})") from error
+    raise refused(f"told other clients something at each of {CONNECTIONS} attempts to connect")
+
+
+def _close_unfinished(error: AssertionError, loop: Any) -> None:
+    """Close the connection and the client that an assertion has ended, which nothing else refers to."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        unfinished = frame.f_locals
+        if frame.f_code.co_name == "_ensure_connected":
+            loop.add_callback(unfinished["comm"].abort)
+            unfinished["self"].close()
 
 
 def _running_loop() -> tuple[Any, Callable[[], None]]:
