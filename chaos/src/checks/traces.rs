@@ -108,15 +108,23 @@ fn link_agrees(link: &LinkOutcome, probed: &Probed, window: &Window) -> Verdict 
         )
     })?;
     let backlog = recording(probed, Measure::Backlog, name)?;
-    let stood = last_before(backlog, window.from).unwrap_or(0.0);
-    let within = |time: f64| (window.from..=window.until.min(window.end)).contains(&time);
-    let rows = backlog.times.iter().zip(&backlog.values).filter(|&(&time, _)| within(time));
-    let largest = rows.map(|(_, &value)| value).fold(0.0, f64::max);
-    // The backlog at the beginning counts, unless it changed at that very instant.
-    let left = backlog.times.contains(&window.from);
-    let (least, most) = (if left { largest } else { largest.max(stood) }, largest.max(stood));
+    let (least, most) = largest_backlog(backlog, window);
     let counted = link.backlog_max_packets as f64;
     require(counted >= least && counted <= most, || {
         format!("links.{name}.backlog_max_packets: {counted} against {least} to {most} in the trace")
     })
+}
+
+/// The smallest and the largest value that the maximum backlog within the window may have. The backlog at the beginning
+/// counts, unless it changed at that very instant: then what it was before, and between changes at that instant, lasted
+/// for no time within the window and need not count.
+fn largest_backlog(backlog: &Recording, window: &Window) -> (f64, f64) {
+    let until = window.until.min(window.end);
+    let rows = || backlog.times.iter().copied().zip(backlog.values.iter().copied());
+    let after = rows().filter(|&(time, _)| window.from < time && time <= until);
+    let largest_after = after.map(|(_, value)| value).fold(0.0, f64::max);
+    let stood = last_before(backlog, window.from).unwrap_or(0.0);
+    let at_first = rows().filter(|&(time, _)| time == window.from).map(|(_, value)| value);
+    let least = at_first.clone().last().unwrap_or(stood).max(largest_after);
+    (least, at_first.fold(stood, f64::max).max(largest_after))
 }
