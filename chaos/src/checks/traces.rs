@@ -125,6 +125,6 @@ fn largest_backlog(backlog: &Recording, window: &Window) -> (f64, f64) {
     let largest_after = after.map(|(_, value)| value).fold(0.0, f64::max);
     let stood = last_before(backlog, window.from).unwrap_or(0.0);
     let at_first = rows().filter(|&(time, _)| time == window.from).map(|(_, value)| value);
-    let least = at_first.clone().last().unwrap_or(stood).max(largest_after);
+    let least = at_first.clone().next_back().unwrap_or(stood).max(largest_after);
     (least, at_first.fold(stood, f64::max).max(largest_after))
 }

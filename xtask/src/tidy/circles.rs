@@ -97,7 +97,7 @@ fn path_back(imports: &Imports, module: &str) -> Option<Vec<String>> {
         let mut longer = Vec::new();
         for way in ways {
             for target in imports.get(way.last()?).into_iter().flatten().map(|(target, _)| target) {
-                let next = [way.as_slice(), &[target.clone()]].concat();
+                let next = [way.as_slice(), std::slice::from_ref(target)].concat();
                 if target == module {
                     return Some(next);
                 }
