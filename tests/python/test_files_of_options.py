@@ -19,7 +19,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import pytest
 import typer
@@ -101,21 +101,21 @@ NAMED = {
 }
 
 
-def options(group: typer.Typer, name: str = "") -> Iterator[tuple[str, str]]:
+def options(group: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Yield the commands and parameters that name files and folders."""
-    for command in group.registered_commands:
-        assert command.callback is not None
+    for inner, command in group.commands.items():
+        path = f"{name} {inner}".strip()
+        if hasattr(command, "commands"):
+            yield from options(command, path)
+            continue
         for parameter, hint in get_type_hints(command.callback, include_extras=True).items():
             metavars = {getattr(stated, "metavar", None) for stated in getattr(hint, "__metadata__", ())}
             if "Path" in str(hint) or metavars & METAVARS:
-                yield f"{name} {command.name}".strip(), parameter
-    for inner in group.registered_groups:
-        assert inner.typer_instance is not None
-        yield from options(inner.typer_instance, str(inner.name))
+                yield path, parameter
 
 
 def test_every_option_that_names_a_file_is_in_a_table() -> None:
-    assert {*options(app)} == {*FILES, *FOLDERS, *INPUTS, *INPUT_FOLDERS}
+    assert {*options(typer.main.get_command(app))} == {*FILES, *FOLDERS, *INPUTS, *INPUT_FOLDERS}
 
 
 @pytest.fixture(autouse=True)
