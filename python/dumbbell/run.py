@@ -196,6 +196,8 @@ class Run(RunTables):
         EngineError
             The repeated run differs.
         """
+        if not probes:
+            return {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ScenarioWarning)
             again = run(replace(self.scenario, probes=list(probes)), seed=self.seed, run=self.run)

@@ -19,6 +19,7 @@ import dumbbell
 from dumbbell import Job, Probe, ScenarioError, statistics, topologies
 from dumbbell.cli import app, progress
 from dumbbell.plots import Panel, Picture, curves, notebook
+from dumbbell.run import RunTables
 from dumbbell.traces import StepFunction
 
 
@@ -96,6 +97,21 @@ def test_names_choose_flows_and_links(result):
     picture = result.plot(names=["fg", "h1-r1", "r1-r2"])
     assert list(panel(picture, "queue").series) == ["h1-r1", "r1-r2"]
     assert [one.title for one in result.plot(names=["r1-r2"]).panels] == ["queue: r1-r2", "losses: r1-r2"]
+
+
+def test_a_run_in_real_time_shows_what_it_recorded_of_the_chosen_flows(two_hosts):
+    flows = [replace(two_hosts.flows[0], name=name) for name in ("one", "other")]
+    probes = [Probe(flows=["*"], quantities=["cwnd"]), Probe(flows=["other"], quantities=["srtt"])]
+    simulated = dumbbell.run(replace(two_hosts, flows=flows, probes=probes, stop_when_complete=()))
+    names = ("scenario", "seed", "run", "arrow_flows", "arrow_links", "arrow_traces", "summary")
+    recorded = RunTables(**{name: getattr(simulated, name) for name in names})
+    # The queue was not recorded and cannot be sampled; the windows are those of the chosen flow.
+    (shown,) = recorded.plot(names=["one"]).panels
+    assert shown.title == "congestion window: one"
+    # Of what was not recorded of the chosen flow, there are others.
+    assert list(recorded.plot("srtt", names=["one"]).panels[0].series) == ["other"]
+    with pytest.raises(ScenarioError, match="was not recorded"):
+        recorded.plot("flight_size")
 
 
 def test_a_source_of_datagrams_has_goodput_and_no_window(two_hosts):

@@ -509,6 +509,14 @@ impl VegasWindow {
 mod tests {
     use super::*;
 
+    const ROUNDS: RoundRules = RoundRules {
+        rtt: RttChoice::Mean,
+        numerator: Numerator::InTransit,
+        round_diff: false,
+        fix_base_rtt: true,
+        fix_invariant: true,
+    };
+
     #[test]
     fn the_timeout_of_a_loss_in_slow_start_holds_the_window_until_older_data_is_acknowledged() {
         let mss = 1000.0;
@@ -601,13 +609,7 @@ mod tests {
     fn an_ack_of_more_than_a_segment_shrinks_the_window_of_a_check_unless_corrected() {
         let mss = 1000.0;
         let window_size = |acked: u64, fix_invariant: bool| {
-            let rules = RoundRules {
-                rtt: RttChoice::Mean,
-                numerator: Numerator::InTransit,
-                round_diff: false,
-                fix_base_rtt: true,
-                fix_invariant,
-            };
+            let rules = RoundRules { fix_invariant, ..ROUNDS };
             let mut rounds = Rounds::new(rules, Time::ZERO);
             let context = Context::new(Time::ZERO, mss).with_sent(10_000, 15_000);
             rounds.check(&context, &Ack::new(10_000, acked), 8.0 * mss).window_size / mss
@@ -621,13 +623,7 @@ mod tests {
     fn the_difference_of_ns2_is_a_whole_number_of_segments() {
         let mss = 1000.0;
         let diff = |second: u64, round_diff: bool| {
-            let rules = RoundRules {
-                rtt: RttChoice::Mean,
-                numerator: Numerator::Cwnd,
-                round_diff,
-                fix_base_rtt: true,
-                fix_invariant: true,
-            };
+            let rules = RoundRules { numerator: Numerator::Cwnd, round_diff, ..ROUNDS };
             let mut rounds = Rounds::new(rules, Time::ZERO);
             [100, second].into_iter().for_each(|ms| rounds.on_sample(Time(ms * 1_000_000)));
             let context = Context::new(Time::ZERO, mss).with_sent(0, 10_000);

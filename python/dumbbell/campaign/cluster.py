@@ -193,15 +193,17 @@ def _client_of(address: str, loop: Any) -> Client:
             problem=problem,
         )
 
+    failure: AssertionError | None = None
     for _ in range(CONNECTIONS):
         try:
             return Client(address, timeout=TIMEOUT_S, loop=loop)
         except AssertionError as error:
+            failure = error
             _close_unfinished(error, loop)
         except (OSError, ValueError, TypeError) as error:
             # A TypeError is about certificates that the configuration lacks.
             raise refused(f"does not answer ({error})") from error
-    raise refused(f"told other clients something at each of {CONNECTIONS} attempts to connect")
+    raise refused(f"told other clients something at each of {CONNECTIONS} attempts to connect") from failure
 
 
 def _close_unfinished(error: AssertionError, loop: Any) -> None:
@@ -209,7 +211,8 @@ def _close_unfinished(error: AssertionError, loop: Any) -> None:
     for frame, _ in traceback.walk_tb(error.__traceback__):
         unfinished = frame.f_locals
         if frame.f_code.co_name == "_ensure_connected":
-            loop.add_callback(unfinished["comm"].abort)
+            if "comm" in unfinished:
+                loop.add_callback(unfinished["comm"].abort)
             unfinished["self"].close()
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-LARGEST_SEED = 2**64 - 1
+from dumbbell.arguments import LARGEST_SEED
 
 
 def number(name: str, text: str) -> Any:

@@ -190,6 +190,7 @@ def _traces(
     """Return traces of the run by quantity; what was not recorded for a flow or link is sampled in the same run again."""
     of_links = {"backlog", "drops", "wait", "marks", "losses"}
     found: dict[str, pd.DataFrame] = {}
+    missing: list[str] = []
     probes: list[Probe] = []
     for quantity in wanted:
         names = links if quantity in of_links else flows
@@ -197,15 +198,17 @@ def _traces(
         if recorded is not None and set(names) <= set(recorded["name"]):
             found[quantity] = recorded[recorded["name"].isin(names)]
         else:
+            missing.append(quantity)
             # An event per packet has no samples.
             sampled_s = float(result.summary.get("simulated_s", 0.0)) / SAMPLES
             period = None if quantity in ("wait", "losses") else f"{max(1000, int(sampled_s * 1e9))} ns"
             kind = "links" if quantity in of_links else "flows"
             probes += _accepted(result.scenario, quantity, kind, names, period)
-    if probes:
+    if missing:
         again = result.repeated(probes)
+        # A run in real time shows what it recorded.
         found |= (
-            {name: result.traces[name] for name in wanted if name in result.traces}
+            {name: result.traces[name] for name in missing if name in result.traces}
             if again is None
             else again
         )
