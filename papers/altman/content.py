@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dumbbell.claims import Finding, number
+from dumbbell.claims import Finding
 from dumbbell.models import altman
 from dumbbell.papers import Settings, examined
 from dumbbell.report import Column, Details, Figure, Section, Table, Text
+from dumbbell.report.numbers import number
 from dumbbell.sensitivity import Sensitivity
 
 from . import figures, tables

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dumbbell.claims import number
 from dumbbell.models import altman
 from dumbbell.report import Cell, Column, Table
+from dumbbell.report.numbers import number
 
 from . import slots
 from .evidence import Averages, Evidence, Sweep, Values

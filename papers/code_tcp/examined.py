@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dumbbell.claims import Finding, number
+from dumbbell.claims import Finding
 from dumbbell.report import Block, Cell, Column, Details, Table, Text
+from dumbbell.report.numbers import number
 
 from .assumptions import Variation
 from .sensitivity import Study

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dumbbell.claims import Outcome, Register, number
+from dumbbell.claims import Outcome, Register
+from dumbbell.report.numbers import number
 
 from .evidence import Evidence
 from .printed import interval

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dumbbell.claims import Finding, number
+from dumbbell.claims import Finding
 from dumbbell.report import Cell, Column, Table
+from dumbbell.report.numbers import number
 
 from .cycles import shared_losses
 from .evidence import Evidence, Values

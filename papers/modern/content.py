@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell.claims import Finding, NotMeasured, Verdict, number
+from dumbbell.claims import Finding, NotMeasured, Verdict
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
+from dumbbell.report.numbers import number
 
 from . import figures
 from .assumptions import newest_recovery

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dumbbell.claims import Finding, number
+from dumbbell.claims import Finding
 from dumbbell.models import rovegas as model
 from dumbbell.report import Block, Cell, Column, Section, Table, Text
+from dumbbell.report.numbers import number
 
 from .connection_claims import kept_target
 from .evidence import Evidence, interval

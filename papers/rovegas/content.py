@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dumbbell.claims import Finding, number
+from dumbbell.claims import Finding
 from dumbbell.models import rovegas as model
 from dumbbell.papers.real_time import blocks_of, origin_of
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
+from dumbbell.report.numbers import number
 from dumbbell.sensitivity import Sensitivity
 
 from . import analysis, conclusions, figures, linux, set_up

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell.claims import Finding, NotMeasured, number
+from dumbbell.claims import Finding, NotMeasured
 from dumbbell.papers import Settings
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
+from dumbbell.report.numbers import number
 from dumbbell.sensitivity import Sensitivity
 
 from . import conclusions, figures

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dumbbell.claims import Finding, number
+from dumbbell.claims import Finding
 from dumbbell.papers.real_time import origin_of
 from dumbbell.report import Cell, Column, Section, Table, Text
+from dumbbell.report.numbers import number
 
 from . import hops_claims, many_flows_claims, printed
 from .assumptions import VARIATIONS

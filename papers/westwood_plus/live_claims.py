@@ -11,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from dumbbell.claims import NotMeasured, Outcome, number
+from dumbbell.claims import NotMeasured, Outcome
 from dumbbell.papers.real_time import measure_of
+from dumbbell.report.numbers import number
 
 from . import printed
 from .evidence import Evidence, Values, quotient

@@ -23,6 +23,8 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dumbbell.report.numbers import number
+
 Kind = Literal["value", "ratio", "ordering", "sign", "shape"]
 Verdict = Literal["reproduced", "not-reproduced", "undecided", "not-checkable", "awaits-testbed"]
 Evidence = Literal["measured", "arithmetic", "definition"]
@@ -440,19 +442,6 @@ class Finding:
             "paper_value": self.claim.paper_value,
             "why": self.why,
         }
-
-
-def number(value: float | None, *, digits: int = 3) -> str:
-    """Return a number for reading: `digits` significant ones, at least the whole part, with a true minus sign."""
-    if value is None or math.isnan(value):
-        return ""
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    if value == 0:
-        return "0"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    text = f"{value:.{min(decimals, 4)}f}"
-    return text.replace("-", "−") if float(text) != 0 else "0"
 
 
 def _within(claim: Claim[Any], measured: float) -> bool:

@@ -21,8 +21,9 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import plots
-from dumbbell.claims import Claim, Finding, NotMeasured, judge, number
+from dumbbell.claims import Claim, Finding, NotMeasured, judge
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
+from dumbbell.report.numbers import number
 from dumbbell.statistics import adjust_p_values
 
 E = TypeVar("E")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from dumbbell.claims import number
 from dumbbell.report import Cell, Column, Table
+from dumbbell.report.numbers import number
 
 from ..conclusions import signed
 from ..scenarios import PHASE_LETTERS

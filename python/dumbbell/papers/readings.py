@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dumbbell import claims
-from dumbbell.claims import Finding, number, scoreboard
+from dumbbell.claims import Finding, scoreboard
 from dumbbell.report import Block, Cell, Column, Section, Table, Text
+from dumbbell.report.numbers import number
 
 GROUPS: Mapping[str, str] = dict(zip(claims.SHORT_GROUPS, claims.GROUPS, strict=True))
 """Keys in the JSON of the groups that claims are counted in."""

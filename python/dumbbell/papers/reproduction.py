@@ -24,6 +24,7 @@ from dumbbell.papers.further import decide
 from dumbbell.papers.paper import Settings, experiment_of, load
 from dumbbell.papers.real_time import MEASURED, Measured, measured_of
 from dumbbell.papers.runs import PaperRuns, pooled, store_of
+from dumbbell.report.numbers import number
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -105,7 +106,6 @@ def _headline(measured: Mapping[str, Any]) -> list[str]:
 
 def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
     """Return the findings as shown in the report's list of claims."""
-    number = claims.number
     rows: list[dict[str, str]] = []
     for finding in findings:
         claim = finding.claim
