@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dumbbell.claims import NotMeasured
+from dumbbell.judge.estimate import NotMeasured
 from dumbbell.statistics import resample_weights, resampled_mean
 
 from .assumptions import VARIATIONS, Assumptions

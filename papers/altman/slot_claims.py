@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dumbbell.claims import Outcome
+from dumbbell.judge.estimate import Outcome
 from dumbbell.models import altman
 
 from . import slots

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dumbbell.claims import Outcome
+from dumbbell.judge.estimate import Outcome
 
 from .evidence import Evidence, Sweep, Values
 from .grid import CONNECTIONS, Connections, by_id, with_threshold_sweep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome
 
 from .evidence import Evidence, Values
 from .plan import VIDEO_BUFFERS

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dumbbell import Flow, topologies
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome
 
 from .algorithms import GUEST_S
 from .assumptions import BASE

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dumbbell.claims import NotMeasured
+from dumbbell.judge.estimate import NotMeasured
 from dumbbell.papers import Measured
 from dumbbell.papers.real_time import runs_of
 from dumbbell.statistics import Interval

@@ -8,23 +8,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dumbbell.claims import Outcome, Register
+from dumbbell.claims import Register
+from dumbbell.judge.estimate import Outcome
 from dumbbell.report.numbers import number
 
 from .evidence import Evidence
-from .printed import interval
 
 Measure = Callable[[Evidence], Outcome]
 
 REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
 
 claim = REGISTER.claim
-
-
-def mean_of(values: ArrayLike, note: str = "") -> Outcome:
-    """Return the mean of repetitions with its 90 % interval."""
-    found = interval(values, 0.90)
-    return Outcome(measured=found.estimate, low=found.low, high=found.high, note=note)
 
 
 def listed(points: Sequence[float], values: ArrayLike) -> str:

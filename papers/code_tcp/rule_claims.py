@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from dumbbell.claims import Outcome
+from dumbbell.judge.estimate import Outcome
 from dumbbell.models import code_tcp
 
 from .evidence import Evidence

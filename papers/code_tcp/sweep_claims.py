@@ -10,13 +10,13 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from dumbbell.claims import Outcome
+from dumbbell.judge.estimate import Outcome, mean_of
 from dumbbell.statistics import jain_index
 
 from .evidence import Evidence, Values
 from .network import VARIANTS
 from .printed import data
-from .register import claim, listed, mean_of
+from .register import claim, listed
 from .scenarios import RATES
 
 FAR_LESS = 0.5

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome
 from dumbbell.papers.real_time import measure_of
 from dumbbell.statistics import Interval, mean_difference, mean_interval
 

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, mean_of
 from dumbbell.traces import StepFunction
 
 from .assumptions import assumptions_of
 from .cycles import WARM_UP_S, Cycle, cycles, reno_cuts
 from .evidence import Evidence, Run, Values
 from .network import BOTTLENECK
-from .register import claim, listed, mean_of
+from .register import claim, listed
 from .scenarios import GAIN_BUFFERS, START_SIZES
 
 # A value within this many packets of its end is steady.

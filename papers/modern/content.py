@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell.claims import Finding, NotMeasured, Verdict
+from dumbbell.claims import Finding, Verdict
+from dumbbell.judge.estimate import NotMeasured
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text
 from dumbbell.report.numbers import number
 

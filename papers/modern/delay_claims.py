@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, farthest, held, listing, mean_of, ordering
 
 from .delay_scenarios import DCTCP_STOPS_S
-from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
+from .evidence import Evidence, Run
 from .network import FORWARD
 from .register import claim
 
@@ -51,7 +51,9 @@ def throughput_lost_below_the_threshold(evidence: Evidence) -> Outcome:
     used = {
         packets: evidence.one(f"dctcp-step-{packets}").link("utilization") for packets in (2, 5, 12, 20, 40)
     }
-    note = listing([(f"K {packets}:", 100 * share) for packets, share in used.items()], "{:.1f} %")
+    note = listing(
+        [f"K {packets}:" for packets in used], [100 * share for share in used.values()], "{:.1f} %"
+    )
     return Outcome(
         measured=100 * (used[40] - used[2]),
         holds=used[2] < 0.99 * used[40] and used[12] >= 0.99 * used[40] and used[20] >= 0.99 * used[40],
@@ -121,7 +123,7 @@ def window_kept_after_a_loss(evidence: Evidence) -> Outcome:
     exits = evidence.one("dctcp-loss").events().of("recovery_exit")
     if not exits:
         raise NotMeasured("No recovery was completed.")
-    return measured(exits[0]["cwnd_bytes"] / (50 * 1448))
+    return mean_of(exits[0]["cwnd_bytes"] / (50 * 1448))
 
 
 @claim("prague-01")
@@ -168,7 +170,7 @@ def delays_of_both_queues(evidence: Evidence) -> Outcome:
 
 @claim("ledbat-01")
 def queueing_delay_of_ledbat(evidence: Evidence) -> Outcome:
-    return measured(1000 * evidence.one("ledbat-alone").link("wait_mean_s"))
+    return mean_of(1000 * evidence.one("ledbat-alone").link("wait_mean_s"))
 
 
 @claim("ledbat-02")

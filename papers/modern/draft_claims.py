@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, farthest, held, mean_of, ordering
 
 from .draft_scenarios import DOWN_CHANGES_MS, DRAIN_CHANGES_MS, DRAIN_RATES, LIMITED_LOSS_STEPS, LOSS_STEPS
-from .evidence import Evidence, Run, farthest, held, measured, ordering
+from .evidence import Evidence, Run
 from .network import FORWARD
 from .register import claim
 
@@ -45,7 +45,7 @@ def bandwidth_at_the_end_of_startup(evidence: Evidence) -> Outcome:
     bandwidth = run.trace("max_bw")
     reached = bandwidth.times[bandwidth.values >= 0.75 * payload]
     rounds = (end - float(reached[0])) / 0.04 if len(reached) else float("nan")
-    return measured(
+    return mean_of(
         float(bandwidth.at(end)) / payload, f"{rounds:.1f} base round-trip times after three quarters of it"
     )
 
@@ -109,7 +109,7 @@ def rounds_of_drain_after_a_slower_rate(evidence: Evidence) -> Outcome:
     if len(found) < len(DRAIN_RATES):
         raise NotMeasured("In no run, the rate falls as Drain begins.")
     (rounds, over, begin), (most, left, _) = (found[name] for name in DRAIN_RATES)
-    return measured(
+    return mean_of(
         rounds,
         f"Drain begins after {begin:.3f} s, and ends with {over:.2f} of the path in flight; it paces at half the bandwidth, "
         f"and so drains in spite of a rate a tenth lower. With {DRAIN_RATES['most']} instead of 50 Mb/s, it ends after "
@@ -124,7 +124,7 @@ def rounds_of_up_on_a_plateau(evidence: Evidence) -> Outcome:
     if not stays:
         raise NotMeasured("UP was not entered.")
     # The queue that the gain of 1.25 builds lengthens the rounds.
-    return measured(
+    return mean_of(
         float(np.median(stays)) / (1.25 * 0.04),
         f"median of {len(stays)} probes, in round-trip times of 1.25 times the base",
     )
@@ -324,7 +324,7 @@ def part_of_the_rate_with_probe_rtt(evidence: Evidence) -> Outcome:
         full = end + 0.08
         rate = float(delivered.at(following) - delivered.at(full)) / (following - full)
         parts.append(float(delivered.at(following) - delivered.at(begin)) / (following - begin) / rate)
-    return measured(
+    return mean_of(
         100 * float(np.mean(parts)),
         f"of the data delivered from the beginning of one to that of the next; {len(parts)} cycles",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dumbbell.claims import Outcome
+from dumbbell.judge.estimate import Outcome, farthest, held, listing, mean_of, ordering
 
 from .evaluation_scenarios import (
     BUFFERS,
@@ -17,7 +17,7 @@ from .evaluation_scenarios import (
     SUITE_RTTS_MS,
     algorithms,
 )
-from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
+from .evidence import Evidence, Run
 from .model_claims import loss_rate
 from .register import claim
 
@@ -31,7 +31,9 @@ def points_at_which_two_reno_flows_are_equal(evidence: Evidence) -> Outcome:
             ratios[f"{rtt} ms, {share:g}"] = float(shares.mean() / (1 - shares.mean()))
     outside = {name: ratio for name, ratio in ratios.items() if not 0.8 <= ratio <= 1.25}
     return Outcome.share(
-        [name not in outside for name in ratios], 1.0, f"outside: {listing(outside)}" if outside else ""
+        [name not in outside for name in ratios],
+        1.0,
+        f"outside: {listing(outside, outside.values(), '{:.3g}')}" if outside else "",
     )
 
 
@@ -40,7 +42,7 @@ def farthest_round_trip_time_of_the_suite(evidence: Evidence) -> Outcome:
     run = evidence.one("suite-paths")
     found = sorted(1000 * row["rtt_min_s"] - 2 * SUITE_CENTRE_MS for row in run.flows.values())
     errors = [rtt - meant for rtt, meant in zip(found, SUITE_RTTS_MS, strict=True)]
-    return measured(max(errors, key=abs), "with transmission at 10 Gb/s")
+    return mean_of(max(errors, key=abs), "with transmission at 10 Gb/s")
 
 
 def _in_network(run: Run) -> float:
@@ -115,7 +117,8 @@ def completion_over_a_fast_satellite(evidence: Evidence) -> Outcome:
         return evidence.one(f"satellite-{name}").flow("completion_s")
 
     bbr, cubic = took("picoquic"), took("cubic")
-    later = listing([(name, took(f"{name}-half") + 0.6) for name in ("cubic", "picoquic", "bbr")], "{:.2f} s")
+    names = ("cubic", "picoquic", "bbr")
+    later = listing(names, [took(f"{name}-half") + 0.6 for name in names], "{:.2f} s")
     return Outcome(
         measured=bbr,
         holds=bbr <= 5.5 and cubic <= 6.5,

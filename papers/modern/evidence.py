@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from dumbbell.claims import NotMeasured, Outcome
-from dumbbell.statistics import mean_interval, resample_weights
+from dumbbell.judge.estimate import NotMeasured
 
 from . import means
 from .network import BACKGROUND, FORWARD
@@ -202,80 +201,3 @@ class Evidence:
     def each(self, name: str, reading: Callable[[Run], float]) -> Values:
         """Return a number of each run of a scenario."""
         return np.array([reading(run) for run in self.runs(name)], dtype=np.float64)
-
-
-def measured(values: ArrayLike, note: str = "") -> Outcome:
-    """Return the outcome of a number with one value for each run: the mean with its 90 % interval.
-
-    Raises
-    ------
-    NotMeasured
-        A run has no value.
-    """
-    runs = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    if np.isnan(runs).any():
-        raise NotMeasured(f"A run has no value. {note}".strip())
-    if runs.size < 2 or np.ptp(runs) == 0.0:
-        return Outcome(measured=float(runs.mean()), note=note)
-    found = mean_interval(runs)
-    return Outcome(measured=float(runs.mean()), low=found.low, high=found.high, note=note)
-
-
-def ordering(values: ArrayLike, holds: Callable[[Values], NDArray[np.bool_]], note: str = "") -> Outcome:
-    """Return the outcome of an inequality on the mean of a number with one value for each run.
-
-    Raises
-    ------
-    NotMeasured
-        A run has no value.
-    """
-    runs = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    if np.isnan(runs).any():
-        raise NotMeasured(f"A run has no value. {note}".strip())
-    if runs.size < 2 or np.ptp(runs) == 0.0:
-        mean = np.array([runs.mean()])
-        return Outcome(measured=float(mean[0]), holds=bool(holds(mean)[0]), note=note)
-    means_of = resample_weights(runs.size, seed=(1, runs.size)) @ runs
-    return Outcome.of(means_of, holds=holds(means_of), note=note)
-
-
-def held(flags: Mapping[str, bool], note: str = "") -> Outcome:
-    """Return the outcome of a list of statements that must all hold: how many do."""
-    failed = [name for name, flag in flags.items() if not flag]
-    text = f"{len(flags) - len(failed)} of {len(flags)}"
-    if failed:
-        text += f"; not: {', '.join(failed)}"
-    return Outcome(
-        measured=float(len(flags) - len(failed)),
-        holds=not failed,
-        note=f"{text}; {note}" if note else text,
-    )
-
-
-def farthest(pairs: Mapping[str, tuple[ArrayLike, float]], note: str = "") -> Outcome:
-    """Return the outcome of several numbers: that ratio of measured to expected which is farthest from 1.
-
-    Parameters
-    ----------
-    pairs
-        For each number its values, one for each run, and what is expected.
-    note
-        See `Outcome`.
-    """
-    known = {
-        name: (np.atleast_1d(np.asarray(values, dtype=np.float64)), expected)
-        for name, (values, expected) in pairs.items()
-    }
-    ratios = {name: values / expected for name, (values, expected) in known.items()}
-    worst = max(ratios, key=lambda name: abs(float(np.mean(ratios[name])) - 1.0))
-    listed = ", ".join(
-        f"{name}: {float(np.mean(values)):.5g} (expected {expected:g})"
-        for name, (values, expected) in known.items()
-    )
-    return measured(ratios[worst], f"{listed}; {note}" if note else listed)
-
-
-def listing(values: Mapping[str, float] | Sequence[tuple[str, float]], form: str = "{:.3g}") -> str:
-    """Return named numbers in a sentence."""
-    pairs = values.items() if isinstance(values, Mapping) else values
-    return ", ".join(f"{name} {form.format(value)}" for name, value in pairs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dumbbell import plots
-from dumbbell.claims import NotMeasured
+from dumbbell.judge.estimate import NotMeasured
 
 from .evidence import Evidence
 from .published import bbr_shares

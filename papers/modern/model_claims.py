@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, farthest, held, listing, mean_of, ordering
 
-from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
+from .evidence import Evidence, Run
 from .model_scenarios import CLIFF, HIGH_LOSS, SHALLOW, SLOW_BUFFERS_KB, WITHOUT_SEARCH
 from .network import FORWARD
 from .register import claim
@@ -46,7 +46,7 @@ def rise_of_the_round_trip_time_while_probing(evidence: Evidence) -> Outcome:
     published, linux = rises("bbr-alone"), rises("bbr-alone-linux")
     if not (published and linux):
         raise NotMeasured("There was no phase of probing.")
-    return measured(
+    return mean_of(
         float(np.median(published)),
         f"median of {len(published)} phases; with the allowances of Linux {np.median(linux):.1f} ms",
     )
@@ -71,7 +71,7 @@ def time_to_twice_the_rate(evidence: Evidence) -> Outcome:
         float(evidence.each(f"bbr-steps{name}", _longest_probe).mean()) for name in ("", "-linux")
     )
     sooner = float(evidence.each("bbr-steps-linux", _time_to_twice).mean())
-    return measured(
+    return mean_of(
         evidence.each("bbr-steps", _time_to_twice),
         f"it depends on the phase at the change; the longest phase of probing takes {longest:.1f} round-trip times. With the "
         f"allowances of Linux, it takes {linux:.1f}, and the estimate is there after {sooner:.2f} s",
@@ -139,12 +139,12 @@ def limit_of_loss_with_a_smaller_gain(evidence: Evidence) -> Outcome:
         loss: float(evidence.each(f"cliff-{loss:g}", Run.goodput).mean()) / (100 * 1448 / 1500 * (1 - loss))
         for loss in CLIFF
     }
-    note = listing([(f"{100 * loss:g} %", part) for loss, part in parts.items()], "{:.2f}")
+    note = listing([f"{100 * loss:g} %" for loss in parts], parts.values())
     losses = list(parts)
     for before, after in itertools.pairwise(losses):
         if parts[before] >= 0.5 > parts[after]:
             share = (parts[before] - 0.5) / (parts[before] - parts[after])
-            return measured(100 * (before + share * (after - before)), f"part of what may arrive: {note}")
+            return mean_of(100 * (before + share * (after - before)), f"part of what may arrive: {note}")
     raise NotMeasured(f"The goodput does not fall below half of what may arrive: {note}.")
 
 
@@ -195,7 +195,7 @@ def _losses(evidence: Evidence) -> dict[str, np.ndarray]:
 @claim("bbr-13")
 def loss_of_bbr_over_cubic_in_a_shallow_buffer(evidence: Evidence) -> Outcome:
     losses = _losses(evidence)
-    note = listing([(name, 100 * values.mean()) for name, values in losses.items()], "{:.2f} %")
+    note = listing(losses, [100 * values.mean() for values in losses.values()], "{:.2f} %")
     ratio = losses["bbr"] / losses["cubic"]
     lower = losses["bbr3"].mean() < losses["bbr"].mean()
     return ordering(ratio, lambda value: (value > 2) & lower, note)
@@ -203,7 +203,7 @@ def loss_of_bbr_over_cubic_in_a_shallow_buffer(evidence: Evidence) -> Outcome:
 
 @claim("bbr-14")
 def queue_of_four_flows(evidence: Evidence) -> Outcome:
-    return measured(evidence.each("deep-four", lambda run: run.link("wait_mean_s") * 1000 / 40))
+    return mean_of(evidence.each("deep-four", lambda run: run.link("wait_mean_s") * 1000 / 40))
 
 
 def _standing_s(run: Run) -> float:
@@ -236,7 +236,7 @@ def goodput_of_bbr_over_cubic_in_a_shallow_buffer(evidence: Evidence) -> Outcome
     note = (
         f"{bbr.mean():.1f} and {cubic.mean():.1f} Mb/s; CUBIC at a link of that rate {plain.mean():.1f} Mb/s"
     )
-    return measured(bbr / cubic, note)
+    return mean_of(bbr / cubic, note)
 
 
 @claim("cao-03")
@@ -257,7 +257,7 @@ def retransmissions_of_bbr_over_cubic(evidence: Evidence) -> Outcome:
 
 @claim("cao-04")
 def retransmissions_of_bbr_in_a_deep_buffer(evidence: Evidence) -> Outcome:
-    return measured(evidence.each("single-deep-bbr", lambda run: run.flow("segments_retransmitted")))
+    return mean_of(evidence.each("single-deep-bbr", lambda run: run.flow("segments_retransmitted")))
 
 
 @claim("cao-05")
@@ -274,7 +274,7 @@ def rate_under_loss(evidence: Evidence) -> Outcome:
         f"{100 * loss:g} %": float(evidence.each(f"loss-{loss:g}-free", Run.goodput).mean())
         for loss in WITHOUT_SEARCH
     }
-    return farthest(rates, f"Mb/s; without the search for policers {listing(free)}")
+    return farthest(rates, f"Mb/s; without the search for policers {listing(free, free.values(), '{:.3g}')}")
 
 
 @claim("cao-06")

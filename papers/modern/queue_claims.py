@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, farthest, held, listing, mean_of, ordering
 
-from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
+from .evidence import Evidence, Run
 from .network import FORWARD
 from .queue_scenarios import PIE_FLOWS
 from .register import claim
@@ -25,7 +25,7 @@ def deviation_from_the_times_of_drops(evidence: Evidence) -> Outcome:
         raise NotMeasured(f"There were {len(times)} drops.")
     deviations = times[: len(DROP_TIMES_MS)] - times[0] - np.array(DROP_TIMES_MS)
     worst = float(deviations[np.argmax(np.abs(deviations))])
-    return measured(worst, f"the first drop after {times[0]:.2f} ms; a packet takes 0.12 ms")
+    return mean_of(worst, f"the first drop after {times[0]:.2f} ms; a packet takes 0.12 ms")
 
 
 @claim("codel-03")
@@ -49,7 +49,7 @@ def sojourn_of_one_reno_flow(evidence: Evidence) -> Outcome:
         measured=wait,
         holds=1 <= wait <= 10 and used >= 0.9,
         note=f"utilization {100 * used:.1f} %, by the formula of RFC 8289 §3.2 {by_the_formula(0.1):.1f} %; "
-        f"{listing(others, '{:.1f} %')} (by the formula at 20 ms {by_the_formula(0.25):.1f} %)",
+        f"{listing(others, others.values(), '{:.1f} %')} (by the formula at 20 ms {by_the_formula(0.25):.1f} %)",
     )
 
 
@@ -91,9 +91,13 @@ def farthest_delay_under_pie(evidence: Evidence) -> Outcome:
         for count in PIE_FLOWS
     }
     worst = max(delays, key=lambda count: abs(float(delays[count].mean()) - 15))
-    return measured(
+    return mean_of(
         delays[worst],
-        listing([(f"{count} flows:", values.mean()) for count, values in delays.items()], "{:.2f} ms"),
+        listing(
+            [f"{count} flows:" for count in delays],
+            [values.mean() for values in delays.values()],
+            "{:.2f} ms",
+        ),
     )
 
 
@@ -118,7 +122,7 @@ def uniformity_of_the_distances_of_marks(evidence: Evidence) -> Outcome:
 
 @claim("dq-01")
 def delay_of_the_classic_queue(evidence: Evidence) -> Outcome:
-    return measured(1000 * evidence.each("dualpi2-cubic", lambda run: run.link("wait_c_mean_s")))
+    return mean_of(1000 * evidence.each("dualpi2-cubic", lambda run: run.link("wait_c_mean_s")))
 
 
 @claim("dq-02")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, held, mean_of
 from dumbbell.statistics import resample_weights
 
-from .evidence import Evidence, Run, Values, held, measured
+from .evidence import Evidence, Run, Values
 from .network import FORWARD
 from .register import claim
 from .sender_scenarios import HYSTART_STEPS, POPULATION_QUEUES, REORDERED_RTT_MS, SPACING_MS, hystart_key
@@ -181,7 +181,7 @@ def rounds_of_conservative_slow_start(evidence: Evidence) -> Outcome:
     slow = np.flatnonzero(windows[1:] / windows[:-1] < 1.5)
     begin = 0.5 + 0.218 * slow[0]
     growth = windows[slow[0] + 2] / windows[slow[0] + 1]
-    return measured((exits[0]["time_s"] - begin) / 0.218, f"growth of its second round: {growth:.3f}")
+    return mean_of((exits[0]["time_s"] - begin) / 0.218, f"growth of its second round: {growth:.3f}")
 
 
 def _overshoot(run: Run) -> tuple[float, float]:
@@ -224,7 +224,7 @@ def delay_of_a_retransmission_after_three_reports(evidence: Evidence) -> Outcome
     # Segment 7 is the third above the hole. Its acknowledgement follows that of segment 0 by 7 ms.
     acked = run.trace("seq_acked")
     first = float(acked.times[acked.values > 0][0])
-    return measured((again - (first + 7 * SPACING_MS / 1000)) * 1000)
+    return mean_of((again - (first + 7 * SPACING_MS / 1000)) * 1000)
 
 
 @claim("rack-02")
@@ -263,18 +263,18 @@ def _probe_timeout(run: Run) -> float:
 @claim("tlp-01")
 def time_to_the_probe_of_the_tail(evidence: Evidence) -> Outcome:
     rfc, linux = (1000 * _probe_timeout(evidence.one(f"tail-{form}")) for form in ("rfc", "linux"))
-    return measured(rfc, f"with the rules of Linux {linux:.1f} ms")
+    return mean_of(rfc, f"with the rules of Linux {linux:.1f} ms")
 
 
 @claim("rto-01")
 def timeout_at_a_constant_round_trip_time(evidence: Evidence) -> Outcome:
-    return measured(1000 * evidence.one("rto-constant").trace("rto").values[-1])
+    return mean_of(1000 * evidence.one("rto-constant").trace("rto").values[-1])
 
 
 @claim("rto-02")
 def timeout_after_the_first_sample(evidence: Evidence) -> Outcome:
     trace = evidence.one("rto-first").trace("rto")
-    return measured(1000 * float(trace.at(0.15)))
+    return mean_of(1000 * float(trace.at(0.15)))
 
 
 @claim("rto-03")
@@ -310,4 +310,4 @@ def acknowledgements_of_linux(evidence: Evidence) -> Outcome:
 def segments_in_the_first_round_trip(evidence: Evidence) -> Outcome:
     trace = evidence.one("first-window").trace("seq_sent")
     first = float(trace.times[0])
-    return measured(float(np.sum(trace.times < first + 0.09)))
+    return mean_of(float(np.sum(trace.times < first + 0.09)))

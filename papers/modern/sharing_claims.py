@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, listing, mean_of, ordering
 
-from .evidence import Evidence, Run, listing, measured, ordering
+from .evidence import Evidence, Run
 from .register import claim
 from .sharing_scenarios import (
     COMPETITORS,
@@ -26,7 +26,7 @@ def _share(evidence: Evidence, key: str, name: str = "bbr") -> np.ndarray:
 
 
 def _ware(evidence: Evidence, share: float, mbps: float = 10) -> Outcome:
-    return measured(_share(evidence, ware_key(mbps, share)))
+    return mean_of(_share(evidence, ware_key(mbps, share)))
 
 
 @claim("ware-01")
@@ -49,7 +49,7 @@ def share_at_four_bandwidth_delay_products(evidence: Evidence) -> Outcome:
         f"BBR's estimate of the round-trip time is {np.mean(estimates):.0f} ms on average; the data of CUBIC take "
         f"{in_flight_ms:.0f} ms of the link; by the model it would be {by_model:.0f} ms"
     )
-    return measured(_share(evidence, ware_key(mbps, buffer)), note)
+    return mean_of(_share(evidence, ware_key(mbps, buffer)), note)
 
 
 @claim("ware-04")
@@ -68,28 +68,28 @@ def largest_error_of_the_share_at_fifty_megabits(evidence: Evidence) -> Outcome:
     errors = {share: _share(evidence, ware_key(50, share)) - value for share, value in predicted.items()}
     worst = max(errors, key=lambda share: abs(float(errors[share].mean())))
     note = listing(
-        [(f"{share:g} BDP", float(errors[share].mean()) + value) for share, value in predicted.items()]
+        [f"{share:g} BDP" for share in predicted],
+        [float(errors[share].mean()) + value for share, value in predicted.items()],
+        "{:.3g}",
     )
-    return measured(errors[worst], f"shares: {note}")
+    return mean_of(errors[worst], f"shares: {note}")
 
 
 @claim("ware-09")
 def share_against_sixteen(evidence: Evidence) -> Outcome:
-    return measured(_share(evidence, "against-16"))
+    return mean_of(_share(evidence, "against-16"))
 
 
 @claim("ware-10")
 def largest_over_smallest_share(evidence: Evidence) -> Outcome:
     shares = np.array([_share(evidence, f"against-{count}") for count in COMPETITORS])
-    note = listing(
-        [(f"{count}:", value) for count, value in zip(COMPETITORS, shares.mean(axis=1), strict=True)]
-    )
+    note = listing([f"{count}:" for count in COMPETITORS], shares.mean(axis=1), "{:.3g}")
     return ordering(shares.max(axis=0) / shares.min(axis=0), lambda ratio: ratio <= 1.5, note)
 
 
 @claim("cao-07")
 def share_of_bbr_in_ten_kilobytes(evidence: Evidence) -> Outcome:
-    return measured(100 * _share(evidence, "gigabit-10KB"))
+    return mean_of(100 * _share(evidence, "gigabit-10KB"))
 
 
 @claim("cao-08")
@@ -117,7 +117,7 @@ def ratio_of_cubic_to_reno_on_a_short_path(evidence: Evidence) -> Outcome:
     return ordering(
         worst,
         lambda value: (value >= 0.67) & (value <= 1.5),
-        listing([(name, float(values.mean())) for name, values in ratios.items()], "{:.2f}"),
+        listing(ratios, [values.mean() for values in ratios.values()]),
     )
 
 
@@ -136,4 +136,4 @@ def harm_of_reno_on_reno(evidence: Evidence) -> Outcome:
     alone = float(evidence.each("reno-one", Run.goodput).mean())
     if not alone:
         raise NotMeasured("The flow alone delivered nothing.")
-    return measured(1 - evidence.each("reno-two", lambda run: run.goodput("f1")) / alone)
+    return mean_of(1 - evidence.each("reno-two", lambda run: run.goodput("f1")) / alone)

@@ -8,9 +8,9 @@ import math
 import numpy as np
 
 from dumbbell import engine
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, farthest, held, listing, mean_of, ordering
 
-from .evidence import Evidence, Run, farthest, held, listing, measured, ordering
+from .evidence import Evidence, Run
 from .network import FORWARD
 from .register import claim
 from .window_scenarios import EPOCHS_LEFT_OUT, law_key
@@ -42,7 +42,7 @@ def _law(
     if converging:
         window = law_window(evidence, f"{name}-converging", every, rtt_ms)
         note = f"without fast convergence, as the law is; {window:.1f} with it"
-    return measured(law_window(evidence, name, every, rtt_ms), note)
+    return mean_of(law_window(evidence, name, every, rtt_ms), note)
 
 
 @claim("cubic-01")
@@ -75,9 +75,7 @@ def slope_of_the_window_over_the_loss_rate(evidence: Evidence) -> Outcome:
     rates = [5, 6, 7]
     windows = [law_window(evidence, "cubic", 10**rate, 100) for rate in rates]
     slope = np.polyfit([-rate for rate in rates], np.log10(windows), 1)[0]
-    return measured(
-        slope, listing([(f"1e-{rate}", w) for rate, w in zip(rates, windows, strict=True)], "{:.0f}")
-    )
+    return mean_of(slope, listing([f"1e-{rate}" for rate in rates], windows, "{:.0f}"))
 
 
 @claim("cubic-13")
@@ -140,7 +138,7 @@ def maximum_after_a_second_loss_at_80(evidence: Evidence) -> Outcome:
         raise NotMeasured("There was one loss only.")
     before = begins[1]["cwnd_before_bytes"] / 1000
     after = float(run.trace("w_max").at(begins[1]["time_s"] + 0.01))
-    return measured(80 * after / before, f"a loss at {before:.2f} segments leaves a maximum of {after:.2f}")
+    return mean_of(80 * after / before, f"a loss at {before:.2f} segments leaves a maximum of {after:.2f}")
 
 
 @claim("cubic-12")
@@ -148,7 +146,7 @@ def threshold_after_a_loss_at_100(evidence: Evidence) -> Outcome:
     exits = evidence.one("cubic-epoch-100").events().of("recovery_exit")
     if not exits:
         raise NotMeasured("No recovery was completed.")
-    return measured(exits[0]["cwnd_bytes"] / 1000)
+    return mean_of(exits[0]["cwnd_bytes"] / 1000)
 
 
 @claim("cubic-14")
@@ -179,7 +177,7 @@ def reno_window_of_the_closed_form(evidence: Evidence) -> Outcome:
     beta = next(entry["default"] for entry in known["cubic"]["parameters"] if entry["name"] == "beta")
     closed = 100 * beta + 3 * (1 - beta) / (1 + beta) * 6 / 0.3
     run = evidence.one("cubic-reno-window")
-    return measured(
+    return mean_of(
         closed,
         f"by the closed form with the beta of the engine; its window grows per acknowledgement, to "
         f"{_window_after(run, 6.0):.3f} after 6 s",
@@ -228,7 +226,7 @@ def window_of_reno(evidence: Evidence) -> Outcome:
 
 @claim("aimd-02")
 def window_of_aimd_over_reno(evidence: Evidence) -> Outcome:
-    return measured(law_window(evidence, "aimd", 10**4, 100) / law_window(evidence, "reno", 10**4, 100))
+    return mean_of(law_window(evidence, "aimd", 10**4, 100) / law_window(evidence, "reno", 10**4, 100))
 
 
 @claim("scal-01")
@@ -253,7 +251,7 @@ def round_trips_to_regain_a_window(evidence: Evidence) -> Outcome:
 def _delivered_over_reno(evidence: Evidence, name: str, every: int) -> Outcome:
     """Return what an algorithm delivers under periodic loss, over what Reno does in the same time."""
     own, reno = (evidence.one(law_key(each, every, 100)).flow("bytes_delivered") for each in (name, "reno"))
-    return measured(own / reno)
+    return mean_of(own / reno)
 
 
 @claim("hstcp-02")
@@ -296,7 +294,7 @@ def increase_and_decrease_of_illinois(evidence: Evidence) -> Outcome:
 @claim("hybla-01")
 def growth_of_hybla_per_round_trip(evidence: Evidence) -> Outcome:
     windows = evidence.one("hybla-long").trace("cwnd_base").at(np.arange(4, 11, 0.5))
-    return measured(float(np.mean(np.diff(windows))))
+    return mean_of(float(np.mean(np.diff(windows))))
 
 
 @claim("veno-01")

@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, above, listing, resampled
 from dumbbell.models import rovegas as model
 from dumbbell.quantities import bits_per_second
 
 from .assumptions import FORWARD_RATE_KBPS, PACKET_BYTES, backward_rate_kbps
-from .evidence import Evidence, Row, Values, outcome, worst
-from .register import REGISTER, above, listing
+from .evidence import Evidence, Row, Values, worst
+from .register import REGISTER
 from .scenarios import ASYMMETRIES, OTHER_ASYMMETRIES, SYMMETRIES, alone
 
 claim = REGISTER.claim
@@ -68,25 +68,27 @@ def _packet_ratio(evidence: Evidence, k: float) -> Values:
 def smallest_mean_forward_queue_of_vegas(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, SYMMETRIES, "forward")
     least = np.minimum.reduce(queues)
-    return outcome(least, holds=least >= ALPHA, note=note)
+    return resampled(least, holds=least >= ALPHA, note=note)
 
 
 @claim("RV-ANA-02")
 def largest_mean_forward_queue_of_vegas(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, SYMMETRIES, "forward")
     most = np.maximum.reduce(queues)
-    return outcome(most, holds=most <= BETA, note=note)
+    return resampled(most, holds=most <= BETA, note=note)
 
 
 @claim("RV-ANA-03")
 def largest_backward_queue_of_vegas_at_small_k(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, SYMMETRIES, "backward")
-    return outcome(np.maximum.reduce(queues), note=note)
+    return resampled(np.maximum.reduce(queues), note=note)
 
 
 @claim("RV-ANA-04")
 def throughput_of_vegas_over_capacity(evidence: Evidence) -> Outcome:
-    return outcome(worst((evidence.throughput("ana", "vegas", k) / FORWARD_RATE_KBPS for k in SYMMETRIES), 1))
+    return resampled(
+        worst((evidence.throughput("ana", "vegas", k) / FORWARD_RATE_KBPS for k in SYMMETRIES), 1)
+    )
 
 
 @claim("RV-ANA-05")
@@ -94,31 +96,31 @@ def smallest_mean_backward_queue_of_vegas(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, ASYMMETRIC, "backward")
     least = np.minimum.reduce(queues)
     # Rounding lets Diff lie half a packet below alpha.
-    return outcome(least, holds=least >= ALPHA / 2, note=note)
+    return resampled(least, holds=least >= ALPHA / 2, note=note)
 
 
 @claim("RV-ANA-06")
 def largest_mean_backward_queue_of_vegas(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, ASYMMETRIC, "backward")
     most = np.maximum.reduce(queues)
-    return outcome(most, holds=most <= BETA, note=note)
+    return resampled(most, holds=most <= BETA, note=note)
 
 
 @claim("RV-ANA-07")
 def largest_forward_queue_of_vegas_at_large_k(evidence: Evidence) -> Outcome:
     queues, note = _queues(evidence, ASYMMETRIC, "forward")
-    return outcome(np.maximum.reduce(queues), note=note)
+    return resampled(np.maximum.reduce(queues), note=note)
 
 
 @claim("RV-ANA-08")
 def throughput_of_vegas_over_capacity_by_k(evidence: Evidence) -> Outcome:
     shares = [evidence.throughput("ana", "vegas", k) * k / FORWARD_RATE_KBPS for k in ASYMMETRIC]
-    return outcome(worst(shares, 1), note=listing(_names(ASYMMETRIC), shares, "{:.4f}"))
+    return resampled(worst(shares, 1), note=listing(_names(ASYMMETRIC), shares, "{:.4f}"))
 
 
 @claim("RV-ANA-09")
 def largest_difference_of_rovegas_and_vegas_at_small_k(evidence: Evidence) -> Outcome:
-    return outcome(np.maximum.reduce([np.abs(_packet_ratio(evidence, k) - 1) for k in SYMMETRIES]))
+    return resampled(np.maximum.reduce([np.abs(_packet_ratio(evidence, k) - 1) for k in SYMMETRIES]))
 
 
 @claim("RV-ANA-10")
@@ -134,14 +136,14 @@ def smallest_mean_diff_of_rovegas(evidence: Evidence) -> Outcome:
         raise NotMeasured("The keep-up rule binds at every asymmetric factor.")
     diffs = [_steady(evidence, DIFF, k) for k in free]
     least = np.minimum.reduce(diffs)
-    return outcome(least, holds=least >= ALPHA, note=listing(_names(tuple(free)), diffs))
+    return resampled(least, holds=least >= ALPHA, note=listing(_names(tuple(free)), diffs))
 
 
 @claim("RV-ANA-12")
 def largest_mean_diff_of_rovegas(evidence: Evidence) -> Outcome:
     diffs = [_steady(evidence, DIFF, k) for k in ASYMMETRIC]
     most = np.maximum.reduce(diffs)
-    return outcome(most, holds=most <= BETA, note=listing(_names(ASYMMETRIC), diffs))
+    return resampled(most, holds=most <= BETA, note=listing(_names(ASYMMETRIC), diffs))
 
 
 @claim("RV-ANA-13")
@@ -171,7 +173,7 @@ def _offered(evidence: Evidence) -> float:
 def _limit(index: int, aim: float) -> Callable[[Evidence], Outcome]:
     def measure(evidence: Evidence) -> Outcome:
         found = [_steady(evidence, index, k) for k in LIMITED]
-        return outcome(worst(found, aim), note=listing(_names(LIMITED), found, "{:.3f}"))
+        return resampled(worst(found, aim), note=listing(_names(LIMITED), found, "{:.3f}"))
 
     return measure
 
@@ -200,19 +202,19 @@ def excess_beyond_which_window_does_not_grow(evidence: Evidence) -> Outcome:
 @claim("RV-ANA-19")
 def least_ratio_of_rovegas_over_vegas(evidence: Evidence) -> Outcome:
     ratios = [_packet_ratio(evidence, k) for k in ASYMMETRIC]
-    return above(ratios, 1.0, listing(_names(ASYMMETRIC), ratios))
+    return above(ratios, listing(_names(ASYMMETRIC), ratios), limit=1.0)
 
 
 @claim("RV-ANA-20")
 def largest_ratio_of_rovegas_over_vegas(evidence: Evidence) -> Outcome:
     ratios = [_packet_ratio(evidence, k) for k in ASYMMETRIC]
     most = np.maximum.reduce(ratios)
-    return outcome(most, holds=most <= 3.05, note=listing(_names(ASYMMETRIC), ratios))
+    return resampled(most, holds=most <= 3.05, note=listing(_names(ASYMMETRIC), ratios))
 
 
 @claim("RV-ANA-21")
 def ratio_without_option_over_ratio_of_packets(evidence: Evidence) -> Outcome:
-    return outcome(
+    return resampled(
         worst(
             (_ratio(evidence, k) / _packet_ratio(evidence, k) for k in ASYMMETRIC),
             float(model.goodput_share()),
@@ -226,7 +228,7 @@ def unused_share_of_forward_link(evidence: Evidence) -> Outcome:
 
 
 def _last(column: str, index: int, figure: str, variant: str) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: outcome(evidence.first(column, index, figure, variant))
+    return lambda evidence: resampled(evidence.first(column, index, figure, variant))
 
 
 def _drawn(figure: str, variant: str) -> Callable[[Evidence], Outcome]:
@@ -234,7 +236,7 @@ def _drawn(figure: str, variant: str) -> Callable[[Evidence], Outcome]:
 
     def measure(evidence: Evidence) -> Outcome:
         mean = evidence.first("forward_queue", 0, figure, variant)
-        return outcome(
+        return resampled(
             evidence.first("forward_queue", 1, figure, variant),
             note=f"the greatest length, which a curve of every change shows; {mean[0]:.2f} wait on average",
         )
@@ -259,7 +261,7 @@ def variance_of_settled_vegas_window(evidence: Evidence) -> Outcome:
     def variance(row: Row) -> float:
         return float(row["window"][1]) ** 2
 
-    return outcome(evidence.mean(evidence.rows("fig-3", "vegas"), variance))
+    return resampled(evidence.mean(evidence.rows("fig-3", "vegas"), variance))
 
 
 @claim("RV-F4-01")
@@ -278,7 +280,7 @@ def mean_backward_queue_of_vegas_at_k_2(evidence: Evidence) -> Outcome:
 
 @claim("RV-F4-05")
 def throughput_of_vegas_at_k_2(evidence: Evidence) -> Outcome:
-    return outcome(evidence.throughput("fig-4", "vegas"))
+    return resampled(evidence.throughput("fig-4", "vegas"))
 
 
 @claim("RV-F5-04")
@@ -290,7 +292,7 @@ def window_of_rovegas_less_that_of_vegas(evidence: Evidence) -> Outcome:
 
 @claim("RV-F5-05")
 def throughput_of_rovegas_at_k_2(evidence: Evidence) -> Outcome:
-    return outcome(evidence.throughput("fig-5", "rovegas"))
+    return resampled(evidence.throughput("fig-5", "rovegas"))
 
 
 @claim("RV-F7-01")
@@ -304,17 +306,17 @@ def backward_rate_that_makes_k_4(evidence: Evidence) -> Outcome:
 
 
 def _throughput(variant: str, k: float) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: outcome(evidence.throughput("ana", variant, k))
+    return lambda evidence: resampled(evidence.throughput("ana", variant, k))
 
 
 def _gain(k: float) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: outcome(_ratio(evidence, k))
+    return lambda evidence: resampled(_ratio(evidence, k))
 
 
 def _allowed(k: float) -> Callable[[Evidence], Outcome]:
     def measure(evidence: Evidence) -> Outcome:
         ratio = _ratio(evidence, k)
-        return outcome(ratio, holds=(ratio > 1) & (ratio <= 3.05))
+        return resampled(ratio, holds=(ratio > 1) & (ratio <= 3.05))
 
     return measure
 
@@ -354,4 +356,4 @@ def least_lead_of_rovegas_over_all_k(evidence: Evidence) -> Outcome:
 @claim("RV-F8-18")
 def throughput_of_rovegas_at_k_2_over_full_link(evidence: Evidence) -> Outcome:
     full = FORWARD_RATE_KBPS * model.goodput_share()
-    return outcome(evidence.throughput("ana", "rovegas", 2) / full)
+    return resampled(evidence.throughput("ana", "rovegas", 2) / full)

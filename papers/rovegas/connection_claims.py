@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell.claims import Outcome
+from dumbbell.judge.estimate import Outcome, above, listing, resampled
 from dumbbell.models import rovegas as model
 from dumbbell.quantities import nanoseconds
 
 from .assumptions import FORWARD_RATE_KBPS, PACKET_BYTES, fixed_delay_s
-from .evidence import Evidence, Row, Values, outcome, worst
-from .register import REGISTER, above, listing
+from .evidence import Evidence, Row, Values, worst
+from .register import REGISTER
 from .scenarios import BAND_PANELS, staggered
 
 claim = REGISTER.claim
@@ -40,7 +40,7 @@ def _last_base_rtts(evidence: Evidence, variant: str) -> list[Values]:
 
 
 def _after(variant: str, n: int, each: int = 1) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: outcome(evidence.queue_after(variant, n) / each)
+    return lambda evidence: resampled(evidence.queue_after(variant, n) / each)
 
 
 claim("RV-F15-01")(_after("vegas", 4))
@@ -89,7 +89,7 @@ def share_of_entries_with_kept_target(evidence: Evidence) -> Outcome:
 @claim("RV-F15-09")
 def queue_of_eight_rovegas_over_vegas(evidence: Evidence) -> Outcome:
     ratio = evidence.queue_after("rovegas", 8) / evidence.queue_after("vegas", 8)
-    return outcome(ratio, holds=ratio < 0.6)
+    return resampled(ratio, holds=ratio < 0.6)
 
 
 @claim("RV-F15-10")
@@ -101,7 +101,7 @@ def least_step_of_queue_per_vegas_connection(evidence: Evidence) -> Outcome:
 
 @claim("RV-F15-11")
 def queue_of_eight_over_four_vegas_connections(evidence: Evidence) -> Outcome:
-    return outcome(evidence.queue_after("vegas", 8) / evidence.queue_after("vegas", 4))
+    return resampled(evidence.queue_after("vegas", 8) / evidence.queue_after("vegas", 4))
 
 
 def kept_target(evidence: Evidence) -> Values:
@@ -114,7 +114,7 @@ def kept_target(evidence: Evidence) -> Values:
 def _in_units(n: int) -> Callable[[Evidence], Outcome]:
     def measure(evidence: Evidence) -> Outcome:
         target = kept_target(evidence)
-        return outcome(
+        return resampled(
             evidence.queue_after("vegas", n) / target,
             note=f"least squares over all n give {target[0]:.2f} packets each",
         )
@@ -142,7 +142,7 @@ def largest_error_of_rovegas_base_rtt(evidence: Evidence) -> Outcome:
     true = true_delay_ms(evidence, "rovegas")
     errors = np.maximum.reduce([base - true for base in _last_base_rtts(evidence, "rovegas")])
     # To a thousandth of a millisecond, as a derived base round-trip time is exact.
-    return outcome(errors, holds=errors <= 0.001)
+    return resampled(errors, holds=errors <= 0.001)
 
 
 @claim("RV-CTX-05")
@@ -165,7 +165,7 @@ def least_queue_of_joining_vegas_connection(evidence: Evidence) -> Outcome:
 def _unequal(figure: str, panel: str) -> Callable[[Evidence], Outcome]:
     def measure(evidence: Evidence) -> Outcome:
         index = evidence.jain(figure, panel)
-        return outcome(index, holds=index < 0.99)
+        return resampled(index, holds=index < 0.99)
 
     return measure
 
@@ -181,7 +181,7 @@ def _spread(figure: str) -> Callable[[Evidence], Outcome]:
 
 
 def _fair(figure: str) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: outcome(evidence.jain(figure, "d"))
+    return lambda evidence: resampled(evidence.jain(figure, "d"))
 
 
 def _fairest(figure: str, others: str, *, strict: bool) -> Callable[[Evidence], Outcome]:
@@ -190,7 +190,7 @@ def _fairest(figure: str, others: str, *, strict: bool) -> Callable[[Evidence], 
         margin = evidence.jain(figure, "d") - np.maximum.reduce(
             [evidence.jain(figure, panel) for panel in others]
         )
-        return outcome(
+        return resampled(
             margin,
             holds=margin > 0 if strict else margin >= 0,
             note=listing(list(BAND_PANELS), indices, "{:.3f}"),
@@ -203,7 +203,7 @@ def _fifth(figure: str) -> Callable[[Evidence], Outcome]:
     def measure(evidence: Evidence) -> Outcome:
         full = FORWARD_RATE_KBPS * model.goodput_share()
         shares = [throughput * 5 / full for throughput in evidence.throughputs(figure, "d")]
-        return outcome(worst(shares, 1.0), note=listing(["1", "2", "3", "4", "5"], shares))
+        return resampled(worst(shares, 1.0), note=listing(["1", "2", "3", "4", "5"], shares))
 
     return measure
 
@@ -228,7 +228,7 @@ def lead_of_newest_vegas_connection(evidence: Evidence) -> Outcome:
 def _share(connection: int) -> Callable[[Evidence], Outcome]:
     def measure(evidence: Evidence) -> Outcome:
         rates = evidence.throughputs("fig-17", "b")
-        return outcome(rates[connection - 1] / np.sum(rates, axis=0))
+        return resampled(rates[connection - 1] / np.sum(rates, axis=0))
 
     return measure
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured
 from dumbbell.papers import Measured
 from dumbbell.papers.real_time import runs_of
 from dumbbell.statistics import jain_index, resample_weights
@@ -30,13 +30,6 @@ PAPER = "paper"
 
 RESAMPLES = 400
 ENTRY_AVERAGE_S = 10.0
-
-
-def outcome(values: Values, *, holds: NDArray[np.bool_] | None = None, note: str = "") -> Outcome:
-    """Return the outcome of a quantity with resamples, without an interval where no run differs from another."""
-    if np.ptp(values) == 0.0 or np.isnan(values).all():
-        return Outcome(measured=float(values[0]), holds=None if holds is None else bool(holds[0]), note=note)
-    return Outcome.of(values, holds=holds, note=note)
 
 
 def interval(values: Values) -> tuple[float, float, float]:

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, above, listing, resampled
 from dumbbell.models import rovegas as model
 from dumbbell.quantities import bits_per_second
 
 from .assumptions import Assumptions, fixed_delay_s
 from .connection_claims import true_delay_ms
-from .evidence import Evidence, Row, Values, outcome, worst
-from .register import REGISTER, above, listing
+from .evidence import Evidence, Row, Values, worst
+from .register import REGISTER
 from .scenarios import ASYMMETRIES, REROUTE_S, backward_load
 
 claim = REGISTER.claim
@@ -46,7 +46,7 @@ def derived_over_true_base_rtt_on_congested_path(evidence: Evidence) -> Outcome:
     derived = [
         evidence.first("base_rtt", 4 * index + FIRST, "fig-15", "rovegas") / true for index in range(1, 8)
     ]
-    return outcome(worst(derived, 1.0))
+    return resampled(worst(derived, 1.0))
 
 
 def _longer_ms(variant: str, by: str, place: Assumptions) -> float:
@@ -145,7 +145,7 @@ for _case in range(3):
 
 def _opening(index: int, aim: float) -> Callable[[Evidence], Outcome]:
     def measure(evidence: Evidence) -> Outcome:
-        return outcome(
+        return resampled(
             worst(
                 (evidence.first("opening", index, "unit-ss", variant) for variant in ("vegas", "rovegas")),
                 aim,
@@ -165,7 +165,7 @@ def _wire(variant: str, index: int) -> Callable[[Evidence], Values]:
 
 @claim("RV-MEC-11")
 def growth_of_acknowledgement_by_option(evidence: Evidence) -> Outcome:
-    return outcome(_wire("rovegas", 1)(evidence) - _wire("vegas", 1)(evidence))
+    return resampled(_wire("rovegas", 1)(evidence) - _wire("vegas", 1)(evidence))
 
 
 def _overhead(packet: float) -> Callable[[Evidence], Outcome]:
@@ -183,17 +183,17 @@ claim("RV-MEC-13")(_overhead(1000.0))
 
 @claim("RV-MEC-14")
 def size_of_vegas_acknowledgement(evidence: Evidence) -> Outcome:
-    return outcome(_wire("vegas", 1)(evidence))
+    return resampled(_wire("vegas", 1)(evidence))
 
 
 @claim("RV-MEC-15")
 def size_of_rovegas_acknowledgement(evidence: Evidence) -> Outcome:
-    return outcome(_wire("rovegas", 1)(evidence))
+    return resampled(_wire("rovegas", 1)(evidence))
 
 
 @claim("RV-MEC-16")
 def size_of_data_packet(evidence: Evidence) -> Outcome:
-    return outcome(worst((_wire(variant, 0)(evidence) for variant in ("vegas", "rovegas")), 1000.0))
+    return resampled(worst((_wire(variant, 0)(evidence) for variant in ("vegas", "rovegas")), 1000.0))
 
 
 @claim("RV-MEC-17")

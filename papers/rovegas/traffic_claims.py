@@ -8,13 +8,13 @@ from itertools import pairwise
 import numpy as np
 
 from dumbbell import Scenario
-from dumbbell.claims import Outcome
+from dumbbell.judge.estimate import Outcome, above, listing, resampled
 from dumbbell.models import rovegas as model
 from dumbbell.quantities import bits_per_second, nanoseconds
 
 from .assumptions import FORWARD_RATE_KBPS
-from .evidence import Evidence, Row, Values, outcome
-from .register import REGISTER, above, listing
+from .evidence import Evidence, Row, Values
+from .register import REGISTER
 from .scenarios import backward_load, parking_lot
 
 claim = REGISTER.claim
@@ -37,7 +37,7 @@ def _loaded(variant: str) -> Callable[[Evidence], Values]:
 
 
 def _is(quantity: Callable[[Evidence], Values]) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: outcome(quantity(evidence))
+    return lambda evidence: resampled(quantity(evidence))
 
 
 def _cross_mbps(evidence: Evidence, figure: str, variant: str, point: float | str = "") -> Values:
@@ -70,7 +70,7 @@ claim("RV-F9-09")(_is(lambda evidence: _loaded("vegas")(evidence) / _alone("vega
 
 @claim("RV-F9-02")
 def throughput_of_rovegas_before_load(evidence: Evidence) -> Outcome:
-    return outcome(100 * (1 - _alone("rovegas")(evidence) / _alone("vegas")(evidence)))
+    return resampled(100 * (1 - _alone("rovegas")(evidence) / _alone("vegas")(evidence)))
 
 
 @claim("RV-F9-08")
@@ -86,7 +86,7 @@ def lead_of_rovegas_under_load(evidence: Evidence) -> Outcome:
 @claim("RV-F9-11")
 def correlation_of_throughputs_by_second(evidence: Evidence) -> Outcome:
     found = evidence.correlation("fig-9", ("vegas", "rovegas"), "", ENTERS_S)
-    return outcome(found, holds=found > 0.3)
+    return resampled(found, holds=found > 0.3)
 
 
 def _ratio(evidence: Evidence, figure: str, load: float) -> Values:
@@ -110,7 +110,7 @@ def _higher(figure: str) -> Callable[[Evidence], Outcome]:
 
 
 def _at(figure: str, load: float) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: outcome(_ratio(evidence, figure, load))
+    return lambda evidence: resampled(_ratio(evidence, figure, load))
 
 
 claim("RV-F10-01")(_higher("fig-10"))
@@ -129,7 +129,7 @@ def largest_relative_rise_with_load(evidence: Evidence) -> Outcome:
         curve = [evidence.throughput("fig-10", variant, load) for load in evidence.points("fig-10", variant)]
         rises += [two / one - 1 for one, two in pairwise(curve)]
     most = np.maximum.reduce(rises)
-    return outcome(most, holds=most <= SLACK)
+    return resampled(most, holds=most <= SLACK)
 
 
 @claim("RV-F10-06")
@@ -137,13 +137,13 @@ def largest_relative_fall_of_ratio_with_load(evidence: Evidence) -> Outcome:
     curve = [_ratio(evidence, "fig-10", load) for load in evidence.points("fig-10", "vegas")]
     falls = [1 - two / one for one, two in pairwise(curve)]
     most = np.maximum.reduce(falls)
-    return outcome(most, holds=most <= SLACK)
+    return resampled(most, holds=most <= SLACK)
 
 
 @claim("RV-F10-07")
 def simulated_time_of_point(evidence: Evidence) -> Outcome:
     load = max(evidence.points("fig-10", "vegas"))
-    return outcome(
+    return resampled(
         evidence.mean(evidence.rows("fig-10", "vegas", load), lambda row: float(row["simulated_s"]))
     )
 
@@ -170,11 +170,11 @@ claim("RV-F12-03")(_is(lambda evidence: _entered(evidence, "vegas", (0.0, 100.0)
 @claim("RV-F12-04")
 def ratio_of_rovegas_without_sources(evidence: Evidence) -> Outcome:
     ratio = _gain(evidence, (0.0, 100.0))
-    return outcome(ratio, holds=(ratio >= 0.985) & (ratio < 1))
+    return resampled(ratio, holds=(ratio >= 0.985) & (ratio < 1))
 
 
 def _in_window(window: tuple[float, float]) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: outcome(_gain(evidence, window))
+    return lambda evidence: resampled(_gain(evidence, window))
 
 
 for _index, _window in enumerate(WINDOWS):
@@ -218,14 +218,14 @@ def lead_of_rovegas_with_one_router(evidence: Evidence) -> Outcome:
 @claim("RV-F19-02")
 def one_router_over_all_routers(evidence: Evidence) -> Outcome:
     ratio = evidence.throughput("fig-19", "rovegas", "r2") / evidence.throughput("fig-19", "rovegas", "all")
-    return outcome(ratio, holds=ratio <= 1.05)
+    return resampled(ratio, holds=ratio <= 1.05)
 
 
 @claim("RV-F19-03")
 def difference_without_supporting_router(evidence: Evidence) -> Outcome:
     without = evidence.throughput("fig-19", "rovegas", "none")
     plain = evidence.throughput("fig-19", "vegas") * model.goodput_share()
-    return outcome(np.abs(without / plain - 1), note=f"{without[0]:.0f} against {plain[0]:.0f} kbit/s")
+    return resampled(np.abs(without / plain - 1), note=f"{without[0]:.0f} against {plain[0]:.0f} kbit/s")
 
 
 claim("RV-F19-04")(_is(lambda evidence: _cross_mbps(evidence, "fig-19", "vegas")))
@@ -237,7 +237,7 @@ def relative_loss_of_vegas_less_reno(evidence: Evidence) -> Outcome:
         variant: 1 - _loaded(variant)(evidence) / _alone(variant)(evidence) for variant in ("vegas", "reno")
     }
     gap = lost["vegas"] - lost["reno"]
-    return outcome(
+    return resampled(
         gap,
         holds=(gap > 0) & (lost["reno"] > 0),
         note=f"Vegas loses {100 * lost['vegas'][0]:.0f} %, Reno {100 * lost['reno'][0]:.0f} %",

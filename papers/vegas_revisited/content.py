@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell.claims import Finding, NotMeasured
+from dumbbell.claims import Finding
+from dumbbell.judge.estimate import NotMeasured
 from dumbbell.papers import Settings
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
 from dumbbell.report.numbers import number

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dumbbell import statistics
-from dumbbell.claims import Outcome
+from dumbbell.judge.estimate import Outcome, above, listing
 
 from .evidence import Evidence
 from .plan import seven_cells
@@ -20,10 +20,8 @@ from .register import (
     THROUGHPUT_COLUMNS,
     Values,
     against_vegas,
-    all_positive,
     case_names,
     claim,
-    listing,
     maximum,
     minimum,
     only_ca,
@@ -108,7 +106,7 @@ def least_lead_of_a_in_throughput(evidence: Evidence) -> Outcome:
         others = maximum([effects[letter] for letter in "BCDEFG"])
         margins.append(effects["A"] - others)
         notes.append(f"{background}: " + listing("ABCDEFG", [effects[letter] for letter in "ABCDEFG"]))
-    return all_positive(margins, "; ".join(notes))
+    return above(margins, "; ".join(notes))
 
 
 @claim("VR-Q-74")
@@ -183,12 +181,12 @@ def least_shortfall_of_wan_gain(evidence: Evidence) -> Outcome:
         for load in ("low", "high")
         for lan, far in zip(_corrected_gains(evidence, load), wan, strict=True)
     ]
-    return all_positive(margins, "WAN gains " + listing(BACKGROUNDS, wan))
+    return above(margins, "WAN gains " + listing(BACKGROUNDS, wan))
 
 
 @claim("VR-Q-83")
 def least_wan_gain_over_both_backgrounds(evidence: Evidence) -> Outcome:
-    return all_positive(_corrected_gains(evidence, "wan"))
+    return above(_corrected_gains(evidence, "wan"))
 
 
 claim("VR-Q-84")(sign_of("thr", "wan", "reno", "ss", -1))
@@ -255,7 +253,7 @@ _seven_high_claims()
 def least_gap_in_order_f_d_c_e(evidence: Evidence) -> Outcome:
     shares = evidence.seven("thr", "high", "reno").percent
     margins = [shares["F"] - shares["D"], shares["D"] - shares["C"], shares["C"] - shares["E"]]
-    return all_positive(margins, listing("FDCE", [shares[letter] for letter in "FDCE"], "{:.1f} %"))
+    return above(margins, listing("FDCE", [shares[letter] for letter in "FDCE"], "{:.1f} %"))
 
 
 @claim("VR-Q-99")
@@ -369,7 +367,7 @@ def least_gap_below_which_ca_explains(evidence: Evidence) -> Outcome:
     for background in BACKGROUNDS:
         shares = evidence.phases("thr", "low", background).percent
         margins.append(np.minimum(shares["ss"], shares["rec"]) - shares["ca"])
-    return all_positive(margins)
+    return above(margins)
 
 
 @claim("VR-Q-111")
@@ -399,10 +397,10 @@ def ratio_without_ca_against_vegas(evidence: Evidence) -> Outcome:
 @claim("VR-Q-114")
 def least_lead_of_only_ca_at_low_load(evidence: Evidence) -> Outcome:
     gaps = only_ca(evidence, "low")
-    return all_positive(gaps, listing(BACKGROUNDS, gaps))
+    return above(gaps, listing(BACKGROUNDS, gaps))
 
 
 @claim("VR-Q-115")
 def least_deficit_of_only_ca_at_high_load(evidence: Evidence) -> Outcome:
     gaps = [-gap for gap in only_ca(evidence, "high")]
-    return all_positive(gaps, listing(BACKGROUNDS, gaps))
+    return above(gaps, listing(BACKGROUNDS, gaps))

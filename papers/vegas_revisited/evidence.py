@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell import factorial
-from dumbbell.claims import NotMeasured
+from dumbbell.judge.estimate import NotMeasured
 from dumbbell.statistics import Interval, mean_interval, resample_weights, resampled_mean
 
 from .plan import seven_cells

@@ -8,18 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from dumbbell import factorial, statistics
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, above, listing
 
 from .evidence import Evidence, FactorEffects
 from .printed import data, effect_column
-from .register import (
-    Values,
-    all_positive,
-    claim,
-    listing,
-    minimum,
-    only_ca,
-)
+from .register import Values, claim, minimum, only_ca
 from .scenarios import BACKGROUNDS, SWEEP
 
 # Section IX and Fig. 2: fairness
@@ -294,7 +287,7 @@ def least_deficit_of_only_ca(evidence: Evidence) -> Outcome:
     note = "the cited Internet transfers met heavy traffic; at low load the lead of only ca is " + listing(
         BACKGROUNDS, low
     )
-    return all_positive(gaps, note)
+    return above(gaps, note)
 
 
 @claim("VR-CTX-04")

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.claims import Outcome, Register
+from dumbbell.claims import Register
+from dumbbell.judge.estimate import Outcome, above, listing
 
 from .evidence import Evidence, FactorEffects
 from .scenarios import BACKGROUNDS
@@ -45,17 +46,6 @@ def maximum(parts: Sequence[Values]) -> Values:
     """Return the largest of some values, run by run."""
     maxima: Values = np.max(parts, axis=0)
     return maxima
-
-
-def all_positive(margins: Sequence[Values], note: str = "") -> Outcome:
-    """Return the outcome of several strict inequalities, each given as a margin that must be positive."""
-    least = minimum(margins)
-    return Outcome.of(least, holds=least > 0, note=note)
-
-
-def listing(names: Sequence[str], values: Sequence[Values], form: str = "{:.2f}") -> str:
-    """Return several values in a sentence."""
-    return ", ".join(f"{name} " + form.format(value[0]) for name, value in zip(names, values, strict=True))
 
 
 def case_names(cases: Sequence[tuple[str, str]]) -> list[str]:
@@ -100,7 +90,7 @@ def against_vegas(evidence: Evidence, foreground: str, loads: Sequence[str]) -> 
         evidence.thr(foreground, "reno", load, "pair") - evidence.thr(foreground, "vegas", load, "pair")
         for load in loads
     ]
-    return all_positive(margins, "paired runs; " + listing(loads, margins))
+    return above(margins, "paired runs; " + listing(loads, margins))
 
 
 def sign_of(metric: str, load: str, background: str, term: str, expected: int) -> Measure:

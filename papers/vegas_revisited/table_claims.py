@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell.claims import Claim, NotMeasured, Outcome
+from dumbbell.claims import Claim
+from dumbbell.judge.estimate import NotMeasured, Outcome
 
 from .evidence import Evidence
 from .printed import CELLS, EFFECT_TABLES, TERMS, data, effect_column, foreground_table, printed_column

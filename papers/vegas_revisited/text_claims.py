@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from dumbbell import statistics
-from dumbbell.claims import Outcome
+from dumbbell.judge.estimate import Outcome, above, listing
 
 from .evidence import Evidence
 from .printed import TERMS
@@ -23,10 +23,8 @@ from .register import (
     Measure,
     Values,
     against_vegas,
-    all_positive,
     case_names,
     claim,
-    listing,
     maximum,
     minimum,
     share_of,
@@ -51,7 +49,7 @@ def _gains(evidence: Evidence, metric: str, group: str = "table") -> list[Values
 @claim("VR-Q-01")
 def least_gain_of_vegas(evidence: Evidence) -> Outcome:
     gains = [gain - 1 for gain in _gains(evidence, "thr")]
-    return all_positive(gains, "gains " + listing(case_names(CASES), gains))
+    return above(gains, "gains " + listing(case_names(CASES), gains))
 
 
 @claim("VR-Q-02")
@@ -67,7 +65,7 @@ def largest_gain_in_throughput(evidence: Evidence) -> Outcome:
 @claim("VR-Q-04")
 def least_saving_of_vegas(evidence: Evidence) -> Outcome:
     savings = [1 - ratio for ratio in _gains(evidence, "rtx")]
-    return all_positive(savings, "savings " + listing(case_names(CASES), savings))
+    return above(savings, "savings " + listing(case_names(CASES), savings))
 
 
 @claim("VR-Q-05")
@@ -83,13 +81,13 @@ def largest_saving_in_retransmissions(evidence: Evidence) -> Outcome:
 @claim("VR-Q-07")
 def least_rise_of_gain_with_load(evidence: Evidence) -> Outcome:
     low_reno, low_vegas, high_reno, high_vegas = _gains(evidence, "thr")
-    return all_positive([high_reno - low_reno, high_vegas - low_vegas])
+    return above([high_reno - low_reno, high_vegas - low_vegas])
 
 
 @claim("VR-Q-08")
 def least_fall_of_saving_with_load(evidence: Evidence) -> Outcome:
     low_reno, low_vegas, high_reno, high_vegas = _gains(evidence, "rtx")
-    return all_positive([high_reno - low_reno, high_vegas - low_vegas])
+    return above([high_reno - low_reno, high_vegas - low_vegas])
 
 
 @claim("VR-Q-09")
@@ -112,7 +110,7 @@ def least_rise_of_retransmissions_against_vegas(evidence: Evidence) -> Outcome:
                 evidence.rtx(foreground, "vegas", load, "pair")
                 - evidence.rtx(foreground, "reno", load, "pair")
             )
-    return all_positive(margins, "paired runs; " + listing(names, margins))
+    return above(margins, "paired runs; " + listing(names, margins))
 
 
 # Section IV: the validation of Reno
@@ -279,7 +277,7 @@ def _fixes(evidence: Evidence, metric: str) -> list[Values]:
 @claim("VR-Q-26")
 def least_loss_of_corrected_vegas(evidence: Evidence) -> Outcome:
     losses = [1 - ratio for ratio in _fixes(evidence, "thr")]
-    return all_positive(losses, "paired runs; losses " + listing(case_names(CASES), losses, "{:.3f}"))
+    return above(losses, "paired runs; losses " + listing(case_names(CASES), losses, "{:.3f}"))
 
 
 @claim("VR-Q-27")
@@ -347,9 +345,7 @@ def _main_order(evidence: Evidence, metric: str, load: str, background: str, ord
     """Return by how much each share exceeds the next, percentage points."""
     shares = evidence.phases(metric, load, background).percent
     margins = [shares[first] - shares[second] for first, second in pairwise(order)]
-    return all_positive(
-        margins, "shares " + listing(order, [shares[term] for term in order], "{:.1f}") + " %"
-    )
+    return above(margins, "shares " + listing(order, [shares[term] for term in order], "{:.1f}") + " %")
 
 
 def _largest(
@@ -445,7 +441,7 @@ def largest_share_of_ca(evidence: Evidence) -> Outcome:
 
 @claim("VR-Q-48")
 def least_gap_of_ca_below_larger_phase(evidence: Evidence) -> Outcome:
-    return all_positive(
+    return above(
         [
             np.maximum(effects.percent["ss"], effects.percent["rec"]) - effects.percent["ca"]
             for effects in throughput_columns(evidence)
@@ -482,7 +478,7 @@ def _slow_start_then_ca(background: str) -> Measure:
     def measure(evidence: Evidence) -> Outcome:
         shares = evidence.phases("rtx", "low", background).percent
         others = maximum([shares[term] for term in TERMS if term not in ("ss", "ca")])
-        return all_positive(
+        return above(
             [shares["ss"] - shares["ca"], shares["ca"] - others],
             f"ss {shares['ss'][0]:.1f} %, ca {shares['ca'][0]:.1f} %, the largest other {others[0]:.1f} %",
         )
@@ -525,7 +521,7 @@ def _lowers_more(evidence: Evidence, load: str, other: str) -> Outcome:
         effects = evidence.phases("rtx", load, background).terms
         margins += [effects["ca"] - effects[other], -effects["ca"]]
         notes.append(f"{background}: {other} {effects[other][0]:.2f}, ca {effects['ca'][0]:.2f}")
-    return all_positive(margins, "; ".join(notes))
+    return above(margins, "; ".join(notes))
 
 
 @claim("VR-Q-66")

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell import models, statistics
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, mean_of
 
 from . import rules
-from .evidence import Evidence, averaged
+from .evidence import Evidence
 from .plan import QUEUEING_MS
 from .register import Measure, claim
 from .scenarios import SEGMENT_BITS
@@ -165,7 +165,7 @@ def ratio_of_equations(evidence: Evidence) -> Outcome:
             ]
         )
         ratios += list((west / reno / expected).ravel())
-    return averaged(ratios, note=f"{len(ratios)} points from {min(ratios):.2f} to {max(ratios):.2f}")
+    return mean_of(ratios, note=f"{len(ratios)} points from {min(ratios):.2f} to {max(ratios):.2f}")
 
 
 @claim("W-EQ3-4")

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, mean_of, quotient
 
 from . import printed
 from .assumptions import Assumptions
-from .evidence import Evidence, averaged, quotient, recorded, signed, windowed
+from .evidence import Evidence, recorded, signed, windowed
 from .plan import VARIANTS
 from .register import Measure, claim
 from .rules import filtered
@@ -57,14 +57,14 @@ def mean_estimate_at_congestion(evidence: Evidence) -> Outcome:
     runs = estimates_at_congestion(evidence, "westwoodp")
     means = [float(np.mean([flow.mean() for flow in flows])) for flows in runs]
     first = [flow.mean() for flow in runs[0]]
-    return averaged(means, note=f"flows of the first run from {min(first):.2f} to {max(first):.2f} Mbit/s")
+    return mean_of(means, note=f"flows of the first run from {min(first):.2f} to {max(first):.2f} Mbit/s")
 
 
 @claim("W-F1-2")
 def largest_estimate_of_original_in_fair_shares(evidence: Evidence) -> Outcome:
     runs = [np.concatenate(flows) for flows in estimates_at_congestion(evidence, "westwood")]
     shares = np.quantile(np.concatenate(runs), (0.5, 0.9, 0.99)) / FAIR_SHARE_MBPS
-    return averaged(
+    return mean_of(
         [float(values.max()) / FAIR_SHARE_MBPS for values in runs],
         note="half of the estimates are above {:.0f}, a tenth above {:.0f}, a hundredth above {:.0f} fair shares".format(
             *shares
@@ -137,7 +137,7 @@ def _cell(variant: str, index: int) -> Measure:
     def measure(evidence: Evidence) -> Outcome:
         paper = printed.table_1(variant)[index]
         values = _interval(evidence, variant, (index,))
-        return averaged(values, note=f"{signed(100 * (values.mean() / paper - 1))} %")
+        return mean_of(values, note=f"{signed(100 * (values.mean() / paper - 1))} %")
 
     return measure
 
@@ -151,7 +151,7 @@ for _paper_name, _variant in PAPER_NAMES.items():
 def quiet_goodput_over_rate(evidence: Evidence) -> Outcome:
     ratios = {variant: _interval(evidence, variant, QUIET) / LINK_MBPS for variant in VARIANTS}
     listed = ", ".join(f"{variant} {values.mean():.3f}" for variant, values in ratios.items())
-    return averaged(np.mean(list(ratios.values()), axis=0), note=listed)
+    return mean_of(np.mean(list(ratios.values()), axis=0), note=listed)
 
 
 @claim("W-T1-S2")
@@ -207,7 +207,7 @@ def peaks(row: pd.Series, intervals: tuple[int, ...]) -> Values:
 
 def _peak(variant: str) -> Measure:
     def measure(evidence: Evidence) -> Outcome:
-        return averaged(evidence.of(f"table-1/{variant}", lambda row: float(peaks(row, QUIET).mean())))
+        return mean_of(evidence.of(f"table-1/{variant}", lambda row: float(peaks(row, QUIET).mean())))
 
     return measure
 
@@ -301,7 +301,7 @@ def least_number_of_losses_per_interval(evidence: Evidence) -> Outcome:
 
 @claim("W-F6-1")
 def mean_quiet_window_of_vegas(evidence: Evidence) -> Outcome:
-    return averaged(
+    return mean_of(
         evidence.of("table-1/vegas", lambda row: float(windowed(row, "cwnd", _spans(QUIET)).mean()))
     )
 
@@ -310,7 +310,7 @@ def mean_quiet_window_of_vegas(evidence: Evidence) -> Outcome:
 def deviation_of_quiet_vegas_window(evidence: Evidence) -> Outcome:
     # The window climbs by a segment per round trip from its value after the busy interval, during the first 50 s.
     spans = [(EDGES_S[index] + START_S, EDGES_S[index + 1]) for index in QUIET]
-    return averaged(
+    return mean_of(
         evidence.of(
             "table-1/vegas",
             lambda row: float(np.mean([windowed(row, "cwnd", [span]).std() for span in spans])),
@@ -323,7 +323,7 @@ def busy_window_of_vegas_over_pipe(evidence: Evidence) -> Outcome:
     ratios = evidence.of(
         "table-1/vegas", lambda row: float(windowed(row, "cwnd", _spans(BUSY)).mean()) / _pipe()
     )
-    outcome = averaged(ratios)
+    outcome = mean_of(ratios)
     return Outcome(
         measured=outcome.measured, low=outcome.low, high=outcome.high, holds=outcome.measured < 0.5
     )
@@ -362,4 +362,4 @@ def plain_reno_loses_more_than_newreno(evidence: Evidence) -> Outcome:
 
 @claim("W-F8-2")
 def gain_of_vegas_from_vegas_on_way_back(evidence: Evidence) -> Outcome:
-    return averaged(_interval(evidence, "vegas-vegas", BUSY) - _interval(evidence, "vegas", BUSY))
+    return mean_of(_interval(evidence, "vegas-vegas", BUSY) - _interval(evidence, "vegas", BUSY))

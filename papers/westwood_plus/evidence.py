@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dumbbell import statistics
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured
 from dumbbell.papers import Measured
 from dumbbell.papers.real_time import runs_of
 from dumbbell.traces import StepFunction
@@ -128,25 +126,6 @@ def signed(value: float, digits: int = 1) -> str:
     """Return a number with its sign and a true minus; nothing rounds to a signed zero."""
     text = f"{value:+.{digits}f}".replace("-", "−")
     return text[1:] if float(f"{value:.{digits}f}") == 0 else text
-
-
-def averaged(values: Iterable[float] | Values, note: str = "") -> Outcome:
-    """Return the mean over runs with its interval."""
-    array = np.asarray(list(values), dtype=np.float64)
-    if array.size < 2 or not np.isfinite(array).all():
-        return Outcome(measured=float(array.mean()), note=note)
-    interval = statistics.mean_interval(array)
-    return Outcome(measured=interval.estimate, low=interval.low, high=interval.high, note=note)
-
-
-def quotient(above: Values, below: Values, note: str = "") -> Outcome:
-    """Return the quotient of the means of paired runs with its interval."""
-    measured = float(above.mean() / below.mean())
-    if above.size < 2:
-        return Outcome(measured=measured, note=note)
-    interval = statistics.paired_ratio(above, below)
-    low, high = (limit if math.isfinite(limit) else math.nan for limit in (interval.low, interval.high))
-    return Outcome(measured=measured, low=low, high=high, note=note)
 
 
 def windowed(row: pd.Series, quantity: str, spans: Sequence[tuple[float, float]]) -> Values:

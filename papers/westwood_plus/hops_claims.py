@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.claims import Outcome
+from dumbbell.judge.estimate import Outcome, mean_of, quotient
 
 from .assumptions import Assumptions
-from .evidence import Evidence, averaged, quotient
+from .evidence import Evidence
 from .plan import VARIANTS
 from .register import Measure, claim
 from .scenarios import bdp_packets, hops
@@ -179,7 +179,7 @@ def others_exceed_fair_share_over_vegas(evidence: Evidence) -> Outcome:
 @claim("W-F23-1")
 def mean_total_over_vegas_cross_traffic(evidence: Evidence) -> Outcome:
     totals = np.vstack([_totals(evidence, "vegas", c1) for c1 in ("newreno", "westwoodp")])
-    return averaged(totals.mean(axis=0), note=f"from {totals.min():.2f} to {totals.max():.2f} Mbit/s")
+    return mean_of(totals.mean(axis=0), note=f"from {totals.min():.2f} to {totals.max():.2f} Mbit/s")
 
 
 @claim("W-F23-2")

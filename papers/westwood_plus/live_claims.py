@@ -11,12 +11,12 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, quotient
 from dumbbell.papers.real_time import measure_of
 from dumbbell.report.numbers import number
 
 from . import printed
-from .evidence import Evidence, Values, quotient
+from .evidence import Evidence, Values
 from .linux import CAUSES, HEADERS, MSS
 from .register import Measure, claim
 from .uploads import PAIR, goodputs, least_rtt_s, retransmitted, sessions

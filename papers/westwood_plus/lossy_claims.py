@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, mean_of
 
-from .evidence import Evidence, averaged, recorded, signed
+from .evidence import Evidence, recorded, signed
 from .plan import DELAYED, EACH
 from .register import Measure, claim
 from .scenarios import DURATION_S
@@ -108,12 +108,12 @@ def _threshold(row: pd.Series) -> float:
 
 @claim("W-F28-1")
 def mean_threshold_of_plus(evidence: Evidence) -> Outcome:
-    return averaged(evidence.of("fig-28/westwoodp", _threshold))
+    return mean_of(evidence.of("fig-28/westwoodp", _threshold))
 
 
 @claim("W-F29-1")
 def mean_threshold_of_newreno(evidence: Evidence) -> Outcome:
-    outcome = averaged(evidence.of("fig-28/newreno", _threshold))
+    outcome = mean_of(evidence.of("fig-28/newreno", _threshold))
     return Outcome(
         measured=outcome.measured,
         low=outcome.low,

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dumbbell import statistics
-from dumbbell.claims import NotMeasured, Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome, mean_of, quotient
 
 from . import printed
-from .evidence import Evidence, averaged, quotient, signed
+from .evidence import Evidence, signed
 from .plan import VARIANTS
 from .register import Measure, claim
 
@@ -67,7 +67,7 @@ def _filled(variant: str) -> Measure:
     def measure(evidence: Evidence) -> Outcome:
         totals = np.vstack([_total(evidence, variant, count) for count in flows(evidence)])
         means = totals.mean(axis=1)
-        return averaged(totals.mean(axis=0), note=f"from {means.min():.2f} to {means.max():.2f} Mbit/s")
+        return mean_of(totals.mean(axis=0), note=f"from {means.min():.2f} to {means.max():.2f} Mbit/s")
 
     return measure
 
@@ -123,7 +123,7 @@ def _end(variant: str, which: int) -> Measure:
     def measure(evidence: Evidence) -> Outcome:
         paper = printed.final_sequence_numbers(variant)[which]
         values = _ends(evidence, variant)[which]
-        return averaged(values, note=f"{signed(100 * (values.mean() / paper - 1))} %")
+        return mean_of(values, note=f"{signed(100 * (values.mean() / paper - 1))} %")
 
     return measure
 
@@ -156,12 +156,12 @@ def _spread(evidence: Evidence, variant: str) -> Values:
 
 @claim("W-F15-5")
 def best_over_worst_newreno_flow(evidence: Evidence) -> Outcome:
-    return averaged(_spread(evidence, "newreno"))
+    return mean_of(_spread(evidence, "newreno"))
 
 
 @claim("W-F15-6")
 def best_over_worst_plus_flow(evidence: Evidence) -> Outcome:
-    return averaged(_spread(evidence, "westwoodp"))
+    return mean_of(_spread(evidence, "westwoodp"))
 
 
 @claim("W-F16-1")

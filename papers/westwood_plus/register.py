@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from dumbbell.claims import Outcome, Register
+from dumbbell.claims import Register
+from dumbbell.judge.estimate import Outcome
 
 from .evidence import Evidence
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.claims import NotMeasured
+from dumbbell.judge.estimate import NotMeasured
 from dumbbell.statistics import Interval, paired_ratio
 
 from .evidence import Evidence

@@ -1,11 +1,9 @@
 """Claims of a paper and their evaluation.
 
-A claim is a sentence of a paper together with a function from evidence (the results of runs) to a measured number with
-an interval. The verdict follows from the interval: a claim is reproduced if the whole interval is accepted, not
-reproduced if none of it is, and undecided otherwise. An inequality is decided if nearly all resamples of the runs agree
-on it. The share of reproduced claims counts estimates, so that undecided claims count by the side they fall on. A
-function whose evidence is missing raises `NotMeasured` with the reason, and the claim is not checkable. A function whose
-claim only real machines can check raises `AwaitsTestbed`.
+A claim is a sentence of a paper together with a function from evidence (the results of runs) to an `Outcome`, and a rule that
+judges it (`dumbbell.judge`). The share of reproduced claims counts estimates, so that undecided claims count by the side they
+fall on. A function whose evidence is missing raises `NotMeasured` with the reason, and the claim is not checkable. A function
+whose claim only real machines can check raises `AwaitsTestbed`.
 
 The statement of a claim is in a TOML file, its measure in a function; a `Register` connects the two.
 """
@@ -21,21 +19,15 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from dumbbell.report.numbers import number
+from dumbbell.judge import rule
+from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
 
 Kind = Literal["value", "ratio", "ordering", "sign", "shape"]
 Verdict = Literal["reproduced", "not-reproduced", "undecided", "not-checkable", "awaits-testbed"]
 Evidence = Literal["measured", "arithmetic", "definition"]
 
 E = TypeVar("E")
-
-# Relative slack for floating-point sums if a tolerance of zero requires equality.
-ROUNDING = 1e-9
-
-# An inequality that at most or at least these shares of the resamples support is decided.
-DECIDED = (0.05, 0.95)
 
 # The groups the claims are counted in.
 GROUPS: Mapping[str, tuple[Kind, ...]] = {
@@ -83,109 +75,6 @@ class Aims:
     def of(self, group: str) -> int:
         """Return the aim of one of the two groups, percent."""
         return dict(zip(GROUPS, (self.orderings, self.values), strict=True))[group]
-
-
-class NotMeasured(Exception):  # noqa: N818 - a finding about the evidence, not a failure of the program
-    """The evidence for a claim is missing; the message says why."""
-
-
-class AwaitsTestbed(NotMeasured):
-    """The claim is about real machines and awaits the Linux testbed; the message says what it needs from the testbed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """The result of a claim's function.
-
-    Parameters
-    ----------
-    measured
-        The measured number, in the claim's units.
-    low, high
-        Limits of its 90 % interval; NaN if there is none (a count, an exact replay).
-    holds
-        Whether the claim's inequality holds; ``None`` for a claim evaluated only by its tolerance.
-    support
-        Share of the resamples of the runs in which the inequality holds, from 0 to 1; NaN where nothing was resampled.
-    note
-        Additional remark, one or two sentences.
-    """
-
-    measured: float
-    low: float = math.nan
-    high: float = math.nan
-    holds: bool | None = None
-    support: float = math.nan
-    note: str = ""
-
-    @classmethod
-    def of(
-        cls,
-        values: NDArray[np.float64] | float,
-        *,
-        holds: NDArray[np.bool_] | bool | None = None,
-        interval: tuple[float, float] | None = None,
-        note: str = "",
-    ) -> Outcome:
-        """Return the outcome of a resampled quantity.
-
-        Parameters
-        ----------
-        values
-            The quantity: first its value from all runs, then from each resample; or a plain number.
-        holds
-            The inequality on the same resamples.
-        interval
-            Limits to use instead of the 5 % and 95 % quantiles of the resamples.
-        note
-            See the class.
-        """
-        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
-        low, high = math.nan, math.nan
-        if interval is not None:
-            low, high = interval
-        elif array.size > 1:
-            known = array[1:][np.isfinite(array[1:])]
-            if known.size:
-                low, high = (float(limit) for limit in np.quantile(known, (0.05, 0.95)))
-        flags = None if holds is None else np.atleast_1d(np.asarray(holds, dtype=np.bool_))
-        return cls(
-            measured=float(array[0]),
-            low=low,
-            high=high,
-            holds=None if flags is None else bool(flags[0]),
-            support=float(flags[1:].mean()) if flags is not None and flags.size > 1 else math.nan,
-            note=note,
-        )
-
-    @classmethod
-    def share(cls, flags: ArrayLike, least: float | None = None, note: str = "") -> Outcome:
-        """Return the outcome of an ordering that must hold at a share of the points of a sweep, or in a share of the runs.
-
-        Parameters
-        ----------
-        flags
-            For each point, whether the ordering holds.
-        least
-            Share of the points at which it must hold, from 0 to 1; by default that of the claim.
-        note
-            See the class.
-
-        Raises
-        ------
-        NotMeasured
-            There are no points.
-        """
-        held = np.asarray(flags, dtype=np.bool_).ravel()
-        if held.size == 0:
-            raise NotMeasured("There are no points at which to evaluate the ordering.")
-        share = float(held.mean())
-        counted = f"it holds in {int(held.sum())} of {held.size}"
-        return cls(
-            measured=share,
-            holds=None if least is None else share >= least - ROUNDING,
-            note=f"{counted}; {note}" if note else counted,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,28 +131,22 @@ class Claim(Generic[E]):
     repeats: str = ""
 
     @property
-    def allowed(self) -> float:
-        """Largest accepted difference from the paper's number, in the claim's units; NaN without a tolerance."""
+    def judged_by(self) -> rule.Rule:
+        """The rule that judges its outcome."""
         if self.tolerance_kind == "order" or self.paper_value is None:
-            return math.nan
-        return self.tolerance * abs(self.paper_value) if self.tolerance_kind == "rel" else self.tolerance
-
-    @property
-    def tolerates_zero(self) -> bool:
-        """Whether the tolerance around a number other than zero includes zero, and with it the opposite sign."""
-        return bool(self.paper_value) and self.allowed >= abs(self.paper_value or 0.0)
+            if self.share is None:
+                return rule.Rule(bound=self.bound, units=self.units)
+            return rule.Share(bound=self.bound, units=self.units, least=self.share)
+        return rule.Within(
+            units=self.units,
+            value=self.paper_value,
+            tolerance=self.tolerance,
+            relative=self.tolerance_kind == "rel",
+        )
 
     def rule(self) -> str:
-        """Return the evaluation rule in words."""
-        if self.tolerance_kind == "order":
-            least = "" if self.share is None else f"in at least {100 * self.share:g} % of the points"
-            return " ".join(part for part in (self.bound, least) if part) or "strict on the means"
-        if self.tolerance == 0.0:
-            return "exact"
-        zero = ", which includes zero" if self.tolerates_zero else ""
-        if self.tolerance_kind == "rel":
-            return f"within {100 * self.tolerance:g} %{zero}"
-        return f"within {self.tolerance:g}{f' {self.units}' if self.units else ''}{zero}"
+        """Return the rule in words."""
+        return self.judged_by.words()
 
 
 class Register(Generic[E]):
@@ -422,6 +305,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain data for JSON."""
+        judged_by = self.claim.judged_by
         return {
             "id": self.claim.id,
             "source": self.claim.source,
@@ -432,7 +316,7 @@ class Finding:
             "rule": self.claim.rule(),
             "evidence": self.claim.evidence,
             "repeats": self.claim.repeats or None,
-            "tolerates_zero": self.claim.tolerates_zero,
+            "tolerates_zero": isinstance(judged_by, rule.Within) and judged_by.tolerates_zero,
             "verdict": self.verdict,
             "holds": self.holds,
             "measured": self.measured,
@@ -444,90 +328,17 @@ class Finding:
         }
 
 
-def _within(claim: Claim[Any], measured: float) -> bool:
-    """Return whether the measured number is within the claim's tolerance of the paper's."""
-    paper = claim.paper_value
-    if paper is None:
-        raise ValueError(f"claim {claim.id} has a tolerance but no value to compare with")
-    return abs(measured - paper) <= claim.allowed + ROUNDING * max(1.0, abs(paper))
-
-
-def _passed(claim: Claim[Any], outcome: Outcome) -> bool:
-    """Return whether a claim holds: by its function if that decides, otherwise by its tolerance or its minimum share."""
-    if outcome.holds is not None:
-        return outcome.holds
-    if math.isnan(outcome.measured):
-        return False
-    if claim.tolerance_kind != "order":
-        return _within(claim, outcome.measured)
-    return claim.share is not None and outcome.measured >= claim.share - ROUNDING
-
-
-def _verdict(claim: Claim[Any], outcome: Outcome, passed: bool) -> Verdict:
-    """Return the verdict on a claim: that of the estimate, unless the interval or the resamples allow both."""
-    if outcome.holds is not None:
-        decided = math.isnan(outcome.support) or not DECIDED[0] < outcome.support < DECIDED[1]
-        # A count of resamples cannot overrule the estimate: where they disagree, nothing is decided.
-        agrees = math.isnan(outcome.support) or (outcome.support > 0.5) == passed
-        decided = decided and agrees
-    elif claim.tolerance_kind == "order" or math.isnan(outcome.low) or math.isnan(outcome.measured):
-        decided = True
-    else:
-        paper = claim.paper_value if claim.paper_value is not None else math.nan
-        ends = [_within(claim, limit) for limit in (outcome.low, outcome.high)]
-        # The interval may also contain the accepted range.
-        disjoint = not any(ends) and not outcome.low <= paper <= outcome.high
-        decided = all(ends) if passed else disjoint
-    if not decided:
-        return "undecided"
-    return "reproduced" if passed else "not-reproduced"
-
-
 def _known(value: float) -> float | None:
     """Return the value, or ``None`` for NaN."""
     return None if math.isnan(value) else value
 
 
-def _reason(claim: Claim[Any], outcome: Outcome, passed: bool, verdict: Verdict) -> str:
-    """Return the reason for a verdict."""
-    parts: list[str] = []
-    unit = f" {claim.units}" if claim.units not in ("", "-", "flag", "sign") else ""
-    has_interval = not math.isnan(outcome.low)
-    if claim.share is not None and outcome.holds is None:
-        if not passed:
-            parts.append(f"it holds at {100 * outcome.measured:.0f} % of the points; accepted {claim.rule()}")
-    elif outcome.holds is None or claim.tolerance_kind != "order":
-        paper = claim.paper_value if claim.paper_value is not None else math.nan
-        gap = outcome.measured - paper
-        if not passed:
-            relative = f" ({100 * gap / abs(paper):+.0f} %)".replace("-", "−") if paper else ""
-            parts.append(
-                f"measured {number(outcome.measured)}{unit} against {number(paper)}{unit}{relative}; "
-                f"accepted {claim.rule()}"
-            )
-            if has_interval:
-                inside = outcome.low <= paper <= outcome.high
-                parts.append(
-                    "the paper's number is inside our 90 % interval: sampling noise can explain the miss"
-                    if inside
-                    else "the paper's number is outside our 90 % interval: sampling noise does not explain the miss"
-                )
-    elif not passed:
-        parts.append(f"the inequality does not hold ({number(outcome.measured)}{unit})")
-    if verdict == "undecided" and outcome.holds is None and passed:
-        parts.append(
-            f"undecided: the 90 % interval is not all {claim.rule()} of {number(claim.paper_value)}{unit}"
-        )
-    if not math.isnan(outcome.support) and outcome.holds is not None:
-        share = 100 * outcome.support
-        if DECIDED[0] < outcome.support < DECIDED[1]:
-            parts.append(f"inside sampling noise: it holds in {share:.0f} % of the resamples")
-        elif not passed:
-            parts.append(f"it holds in {share:.0f} % of the resamples")
-    if outcome.note:
-        parts.append(outcome.note.rstrip("."))
-    text = "; ".join(parts)
-    return text[:1].upper() + text[1:] + "." if text else ""
+VERDICTS: Mapping[rule.Verdict, Verdict] = {
+    "holds": "reproduced",
+    "does not hold": "not-reproduced",
+    "undecided": "undecided",
+    "not checkable": "not-checkable",
+}
 
 
 def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
@@ -560,18 +371,17 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
                 )
             )
             continue
-        passed = _passed(claim, outcome)
-        verdict = _verdict(claim, outcome, passed)
+        judgement = claim.judged_by.judge(outcome)
         findings.append(
             Finding(
                 claim=claim,
-                verdict=verdict,
-                holds=passed,
+                verdict=VERDICTS[judgement.verdict],
+                holds=judgement.holds,
                 measured=_known(outcome.measured),
                 low=_known(outcome.low),
                 high=_known(outcome.high),
                 support=_known(outcome.support),
-                why=_reason(claim, outcome, passed, verdict),
+                why=judgement.why,
             )
         )
     return findings

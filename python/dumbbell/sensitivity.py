@@ -21,7 +21,8 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import plots
-from dumbbell.claims import Claim, Finding, NotMeasured, judge
+from dumbbell.claims import Claim, Finding, judge
+from dumbbell.judge.estimate import NotMeasured
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
 from dumbbell.report.numbers import number
 from dumbbell.statistics import adjust_p_values

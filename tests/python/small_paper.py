@@ -9,7 +9,8 @@ SMALL = '''"""A paper of one scenario and three claims."""
 import numpy as np
 import pandas as pd
 from dumbbell import Flow, Tcp, Transfer, Uniform, topologies
-from dumbbell.claims import Claim, NotMeasured, Outcome, judge
+from dumbbell.claims import Claim, judge
+from dumbbell.judge.estimate import NotMeasured, Outcome
 from dumbbell.papers import PlannedRun
 from dumbbell.report import Section, Text
 

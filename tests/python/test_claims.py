@@ -6,19 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from dumbbell.claims import (
-    COUNTS,
-    Aims,
-    AwaitsTestbed,
-    Claim,
-    NotMeasured,
-    Outcome,
-    Register,
-    judge,
-    measured_score,
-    number,
-    scoreboard,
-)
+from dumbbell.claims import COUNTS, Aims, Claim, Register, judge, measured_score, scoreboard
+from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
+from dumbbell.report.numbers import number
 
 FILE = """
 [A-2]

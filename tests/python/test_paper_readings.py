@@ -2,7 +2,8 @@
 
 import pytest
 
-from dumbbell.claims import Claim, Finding, Outcome
+from dumbbell.claims import Claim, Finding
+from dumbbell.judge.estimate import Outcome
 from dumbbell.papers import Reading
 from dumbbell.papers.readings import section
 

@@ -14,8 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from dumbbell import ScenarioError, papers, report
-from dumbbell.claims import Claim, Outcome, judge
+from dumbbell.claims import Claim, judge
 from dumbbell.cli import app
+from dumbbell.judge.estimate import Outcome
 from dumbbell.papers.runs import pooled
 from small_paper import SMALL, forget_papers, write_paper
 

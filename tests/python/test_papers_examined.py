@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from dumbbell.claims import Claim, Outcome, judge
+from dumbbell.claims import Claim, judge
+from dumbbell.judge.estimate import Outcome
 from dumbbell.papers import examined
 
 ENTRY = """

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dumbbell.claims import Claim, NotMeasured, Outcome, judge
+from dumbbell.claims import Claim, judge
+from dumbbell.judge.estimate import NotMeasured, Outcome
 from dumbbell.report import Details, Figure, Table
 from dumbbell.sensitivity import (
     Move,

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell.claims import Aims, Claim, Finding, Outcome, judge
+from dumbbell.claims import Aims, Claim, Finding, judge
+from dumbbell.judge.estimate import Outcome
 from dumbbell.papers import PlannedRun, Settings, Steps
 from dumbbell.report import Section
 

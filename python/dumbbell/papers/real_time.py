@@ -30,8 +30,8 @@ from dumbbell import testbed
 from dumbbell.campaign import INDEX, Display, PlannedRuns, Store, duration
 from dumbbell.campaign.planned import Keep
 from dumbbell.campaign.real_time import in_real_time
-from dumbbell.claims import AwaitsTestbed, NotMeasured, Outcome
 from dumbbell.files import replacing
+from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
 from dumbbell.papers.paper import Paper, PlannedRun, Settings
 from dumbbell.report import Block, Section, Text
 from dumbbell.run import Job, Runs
