@@ -15,10 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dumbbell.judge.estimate import NotMeasured
-from dumbbell.statistics import resample_weights, resampled_mean
+from dumbbell.judge.runs import KeyedRuns
 
-from .assumptions import VARIATIONS, Assumptions
+from .assumptions import VARIATIONS, Assumptions, Variation
 from .grid import GRID, Connections, Setting
 from .plan import BASE, buffers
 from .scenarios import of_phase
@@ -63,7 +62,7 @@ class Sweep:
         return self.smallest_stable > max(self.shares)
 
 
-class Evidence:
+class Evidence(KeyedRuns):
     """The results of the runs, with the chosen assumptions or with one of them varied.
 
     Parameters
@@ -89,16 +88,13 @@ class Evidence:
         seeds: int = 1,
         phases: Mapping[str, int] | None = None,
     ) -> None:
-        self.results = results
-        self.group = group
+        super().__init__(results, BASE, group=group, seed=seed, resamples=RESAMPLES)
         self._seeds = seeds
         self._phases = phases
-        self._seed = seed
-        self._variation = next((moved for moved in VARIATIONS if moved.name == group), None)
 
-    @cached_property
-    def _by_key(self) -> dict[str, pd.DataFrame]:
-        return {str(key): rows for key, rows in self.results.groupby("key", sort=False)}
+    @property
+    def _variation(self) -> Variation | None:
+        return next((moved for moved in VARIATIONS if moved.name == self.group), None)
 
     @cached_property
     def phases(self) -> Mapping[str, int]:
@@ -110,53 +106,11 @@ class Evidence:
             for key, rows in self._by_key.items()
         }
 
-    def moved(self, group: str) -> Evidence:
-        """Return the evidence of a variation."""
-        other = Evidence(self.results, seed=self._seed, group=group, seeds=self._seeds, phases=self._phases)
-        other.__dict__["_by_key"] = self._by_key
-        return other
-
-    def has_runs(self, group: str) -> bool:
-        """Return whether there are runs with an assumption varied."""
-        return any(key.startswith(f"{group}|") for key in self._by_key)
-
-    def frame(self, name: str) -> pd.DataFrame:
-        """Return the rows of a configuration, one for each run.
-
-        Raises
-        ------
-        NotMeasured
-            There are none.
-        """
-        own, base = f"{self.group}|{name}", f"{BASE}|{name}"
-        rows = self._by_key.get(own, self._by_key.get(base))
-        if rows is None:
-            raise NotMeasured(f"There are no runs of {name}.")
-        return rows
-
-    def names(self, prefix: str) -> list[str]:
-        """Return the configurations of the base with this prefix."""
-        begin = f"{BASE}|{prefix}"
-        return [key.removeprefix(f"{BASE}|") for key in self._by_key if key.startswith(begin)]
-
     def _assumptions(self, name: str) -> Assumptions:
-        if self._variation is None or f"{self.group}|{name}" not in self._by_key:
+        variation = self._variation
+        if variation is None or not self.key(name).startswith(f"{self.group}|"):
             return Assumptions()
-        return self._variation.moved
-
-    def weights(self, count: int) -> Values:
-        """Return the weights of runs: all equal in the first row, then those of each resample."""
-        return resample_weights(count, seed=(self._seed, count), resamples=RESAMPLES)
-
-    def mean(self, values: Values) -> Values:
-        """Return means over runs with resamples, leaving missing ones out: shape (1 + resamples, ...).
-
-        Parameters
-        ----------
-        values
-            Runs along the last axis.
-        """
-        return resampled_mean(values, self.weights(values.shape[-1]))
+        return variation.moved
 
     def column(self, name: str, column: str) -> Values:
         """Return a column over the runs of a configuration."""
@@ -173,7 +127,7 @@ class Evidence:
         rows = self.frame(name)
         count = self.phases[str(rows["key"].iloc[0])]
         assumptions = self._assumptions(name)
-        service = self._variation.service if self._variation is not None else "mu"
+        service = "mu" if self._variation is None else self._variation.service
         places = [of_phase(row, int(run) % count, count, assumptions) for run in rows["run"]]
         return [place if service == "mu" else place.with_service("nu") for place in places]
 

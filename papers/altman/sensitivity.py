@@ -43,7 +43,7 @@ def study(
     for variation in VARIATIONS:
         if variation.kinds and not evidence.has_runs(variation.name):
             continue
-        moved = judge(claims, evidence.moved(variation.name))
+        moved = judge(claims, evidence.of_group(variation.name))
         moves.append(Move(variation=variation, findings=moved, baseline=findings))
     unvaried = evidence.results[evidence.results["key"].astype(str).str.startswith(f"{BASE}|")]
     drawn = placebo_of_misses(

@@ -191,10 +191,13 @@ class Evidence:
         """Return the mean ratio at each point."""
         return np.array([self.ratios(figure, kind, point).mean() for point in self.swept(figure, kind)])
 
+    def all_ratios(self, figure: str, kind: str) -> Values:
+        """Return the ratio of each repetition at every point."""
+        return np.concatenate([self.ratios(figure, kind, point) for point in self.swept(figure, kind)])
+
     def pooled(self, figure: str, kind: str, confidence: float = 0.95) -> Interval:
         """Return the mean ratio over all points and repetitions, with the paper's interval."""
-        ratios = [self.ratios(figure, kind, point) for point in self.swept(figure, kind)]
-        return interval(np.concatenate(ratios), confidence)
+        return interval(self.all_ratios(figure, kind), confidence)
 
     def over_points(self, figure: str, kind: str, confidence: float = 0.95) -> Interval:
         """Return the mean ratio over the means of the points, with the paper's interval."""

@@ -76,13 +76,11 @@ def newvegas_gets_more_than_vegas(evidence: Evidence) -> Outcome:
 
 
 def _pooled(evidence: Evidence, figure: str, kind: str) -> Outcome:
-    found, points = evidence.pooled(figure, kind, 0.90), evidence.over_points(figure, kind)
-    wide = evidence.pooled(figure, kind)
-    return Outcome(
-        measured=found.estimate,
-        low=found.low,
-        high=found.high,
-        note=f"95 % interval {wide.low:.2f} to {wide.high:.2f}, over the means of points {points.low:.2f} to {points.high:.2f}",
+    wide, points = evidence.pooled(figure, kind), evidence.over_points(figure, kind)
+    return mean_of(
+        evidence.all_ratios(figure, kind),
+        f"the paper's 95 % interval {wide.low:.2f} to {wide.high:.2f}, over the means of points {points.low:.2f} to "
+        f"{points.high:.2f}",
     )
 
 

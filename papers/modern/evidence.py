@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from dumbbell.judge.estimate import NotMeasured
+from dumbbell.judge.runs import KeyedRuns
 
 from . import means
 from .network import BACKGROUND, FORWARD
@@ -138,7 +139,7 @@ class Run:
         return Events(dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True))
 
 
-class Evidence:
+class Evidence(KeyedRuns):
     """The results of the runs, with the chosen assumptions or with one of them varied.
 
     Parameters
@@ -147,38 +148,14 @@ class Evidence:
         The table of results: ``key``, ``run`` and the columns of the collection.
     seed
         Seed of the resampling.
-    group
-        Group of runs; runs missing in a variation are taken from the base.
-    limit
-        Use at most this many runs of a scenario; all when not given.
     """
 
-    def __init__(
-        self, results: pd.DataFrame, *, seed: int = 1, group: str = BASE, limit: int | None = None
-    ) -> None:
-        self.results = results
-        self.group = group
-        self._seed = seed
-        self._limit = limit
+    def __init__(self, results: pd.DataFrame, *, seed: int = 1) -> None:
+        super().__init__(results, BASE, seed=seed)
 
     @cached_property
-    def _by_key(self) -> dict[str, list[Run]]:
-        found: dict[str, list[Run]] = {}
-        for row in self.results.to_dict("records"):
-            found.setdefault(str(row["key"]), []).append(
-                Run({str(name): value for name, value in row.items()})
-            )
-        return found
-
-    def of_group(self, group: str, limit: int | None = None) -> Evidence:
-        """Return the evidence of another group, or of this one with fewer runs."""
-        other = Evidence(self.results, seed=self._seed, group=group, limit=limit)
-        other.__dict__["_by_key"] = self._by_key
-        return other
-
-    def has_runs(self, group: str) -> bool:
-        """Return whether there are runs with an assumption varied."""
-        return any(key.startswith(f"{group}|") for key in self._by_key)
+    def _runs(self) -> dict[str, list[Run]]:
+        return {key: [Run(row) for row in rows] for key, rows in self._records.items()}
 
     def runs(self, name: str) -> list[Run]:
         """Return the runs of a scenario.
@@ -188,11 +165,11 @@ class Evidence:
         NotMeasured
             There are none: the engine lacks what the scenario needs.
         """
-        found = self._by_key.get(f"{self.group}|{name}", self._by_key.get(f"{BASE}|{name}"))
-        if not found:
+        try:
+            return self._runs[self.key(name)][: self._limit]
+        except NotMeasured as reason:
             lack = means.lacking().get(name)
-            raise NotMeasured(f"The engine lacks {lack}." if lack else f"There are no runs of {name}.")
-        return found[: self._limit]
+            raise NotMeasured(f"The engine lacks {lack}." if lack else str(reason)) from None
 
     def one(self, name: str) -> Run:
         """Return the run of a scenario without random numbers."""

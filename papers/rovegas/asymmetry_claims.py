@@ -261,7 +261,7 @@ def variance_of_settled_vegas_window(evidence: Evidence) -> Outcome:
     def variance(row: Row) -> float:
         return float(row["window"][1]) ** 2
 
-    return resampled(evidence.mean(evidence.rows("fig-3", "vegas"), variance))
+    return resampled(evidence.mean_of(evidence.rows("fig-3", "vegas"), variance))
 
 
 @claim("RV-F4-01")

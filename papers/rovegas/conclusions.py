@@ -101,7 +101,7 @@ def limit_at_three(evidence: Evidence) -> Text:
         "release (mechanism H)."
     ]
     if "bursts" in evidence.groups():
-        without = evidence.of_group("bursts", evidence.base, 1)
+        without = evidence.varied("bursts", evidence.base, 1)
         ratios = [
             without.throughput("ana", "rovegas", k) / without.throughput("ana", "vegas", k)
             for k in (8, 16, 32)
@@ -114,7 +114,7 @@ def limit_at_three(evidence: Evidence) -> Text:
             "three packets, and at k = 2 it would keep the window of Fig. 5 constant, as in the paper; here it varies by a packet or two."
         )
     if "access-0" in evidence.groups():
-        shorter = evidence.of_group("access-0", evidence.base, 1)
+        shorter = evidence.varied("access-0", evidence.base, 1)
         rest = (
             shorter.first("window", 0, "ana", "rovegas", 2),
             shorter.first("steady", 3, "ana", "rovegas", 2),

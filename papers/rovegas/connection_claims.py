@@ -158,7 +158,7 @@ def least_queue_of_joining_vegas_connection(evidence: Evidence) -> Outcome:
             queue = np.asarray(row["queue_bins"])[int(window[0]) : int(window[1])]
             return float(share.mean() / FORWARD_RATE_KBPS * queue.mean())
 
-        kept.append(evidence.mean(evidence.rows("fig-15", "vegas"), queued))
+        kept.append(evidence.mean_of(evidence.rows("fig-15", "vegas"), queued))
     return above(kept, limit=BETA, note=listing([f"{n}" for n in CONNECTIONS[1:]], kept, "{:.1f}"))
 
 
@@ -175,7 +175,7 @@ def _spread(figure: str) -> Callable[[Evidence], Outcome]:
         return float(np.max(row["throughput"]) / np.min(row["throughput"]))
 
     def measure(evidence: Evidence) -> Outcome:
-        return above([evidence.mean(evidence.rows(figure, "c"), spread)], limit=1.05)
+        return above([evidence.mean_of(evidence.rows(figure, "c"), spread)], limit=1.05)
 
     return measure
 

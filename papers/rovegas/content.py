@@ -329,7 +329,7 @@ def _deployment(evidence: Evidence) -> Section:
         ("all", "all four routers, minimum base RTT kept"),
     ):
         rate = evidence.throughput("fig-19", "rovegas", point)
-        least = evidence.mean(
+        least = evidence.mean_of(
             evidence.rows("fig-19", "rovegas", point), lambda row: float(row["base_rtt"][3])
         )
         rows.append([f"rovegas, option at {words}", shown(rate), shown(rate / vegas, 2), shown(least, 3)])

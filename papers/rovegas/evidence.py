@@ -15,9 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell.judge.estimate import NotMeasured
+from dumbbell.judge.runs import KeyedRuns
 from dumbbell.papers import Measured
 from dumbbell.papers.real_time import runs_of
-from dumbbell.statistics import jain_index, resample_weights
+from dumbbell.statistics import jain_index
 
 from .assumptions import PACKET_BYTES, Assumptions, payload_bytes
 
@@ -47,7 +48,7 @@ def worst(parts: Iterable[Values], aim: float) -> Values:
     return np.asarray(table[rows, np.arange(table.shape[1])])
 
 
-class Evidence:
+class Evidence(KeyedRuns):
     """The results of the runs.
 
     Parameters
@@ -59,12 +60,6 @@ class Evidence:
         The assumptions of the paper's runs.
     seed
         Seed of the resampling.
-    group
-        The group of keys to evaluate. Runs missing in a group are taken from those of the paper.
-    moved
-        The assumptions of the group, if they are others.
-    limit
-        Use this many runs of a configuration at most; all when not given.
     linux
         The runs in real time; ``None`` if there are none.
     """
@@ -75,17 +70,11 @@ class Evidence:
         base: Assumptions,
         *,
         seed: int = 1,
-        group: str = PAPER,
-        moved: Assumptions | None = None,
-        limit: int | None = None,
         linux: Measured | None = None,
     ) -> None:
-        self.results = results
+        super().__init__(results, PAPER, seed=seed, resamples=RESAMPLES)
         self.base = base
-        self.group = group
-        self._moved = moved or base
-        self._seed = seed
-        self._limit = limit
+        self._moved = base
         self.linux = linux
 
     @cached_property
@@ -99,23 +88,15 @@ class Evidence:
         """
         return Evidence(runs_of(self.linux), self.base, seed=self._seed)
 
-    @cached_property
-    def _by_key(self) -> dict[str, list[Row]]:
-        found: dict[str, list[Row]] = {}
-        for row in self.results.to_dict("records"):
-            found.setdefault(str(row["key"]), []).append({str(name): value for name, value in row.items()})
-        return found
-
-    def of_group(self, group: str, moved: Assumptions, limit: int) -> Evidence:
-        """Return the evidence of another group, or of this one, at a limited number of runs."""
-        other = Evidence(self.results, self.base, seed=self._seed, group=group, moved=moved, limit=limit)
-        other.__dict__["_by_key"] = self._by_key
+    def varied(self, group: str, moved: Assumptions, limit: int) -> Evidence:
+        """Return the evidence of a group of other assumptions, or of this one, at a limited number of runs."""
+        other = self.of_group(group, limit)
+        other._moved = moved
         return other
 
     def place(self, experiment: str) -> Assumptions:
         """Return the assumptions that an experiment's runs were made with: those of the group, if it ran them."""
-        own = any(key.startswith(f"{self.group}|{experiment}|") for key in self._by_key)
-        return self._moved if own else self.base
+        return self._moved if self.has_runs(self.group, f"{experiment}|") else self.base
 
     def groups(self) -> set[str]:
         """Return the names of the groups that were run."""
@@ -148,20 +129,10 @@ class Evidence:
         NotMeasured
             There are none.
         """
-        name = f"{experiment}|{variant}" + (
-            f"|{point:g}" if isinstance(point, float | int) else f"|{point}" if point else ""
-        )
-        for group in (self.group, PAPER):
-            rows = self._by_key.get(f"{group}|{name}")
-            if rows is not None:
-                return rows[: self._limit]
-        raise NotMeasured(f"There are no runs of {name.replace('|', ', ')}.")
+        end = f"|{point:g}" if isinstance(point, float | int) else f"|{point}" if point else ""
+        return self.records(f"{experiment}|{variant}{end}")
 
-    def weights(self, count: int) -> Values:
-        """Return the weights of `count` runs: all equal first, then those of each resample."""
-        return resample_weights(count, seed=(self._seed, count), resamples=RESAMPLES)
-
-    def mean(self, rows: Sequence[Row], reading: Reading) -> Values:
+    def mean_of(self, rows: Sequence[Row], reading: Reading) -> Values:
         """Return the mean of a value read from each run, with resamples."""
         values = np.array([reading(row) for row in rows], dtype=np.float64)
         if len(values) == 1:
@@ -172,7 +143,7 @@ class Evidence:
         self, experiment: str, variant: str, point: float | str = "", connection: int = 1
     ) -> Values:
         """Return the mean throughput of a connection in the measurement window, kbit/s."""
-        return self.mean(
+        return self.mean_of(
             self.rows(experiment, variant, point), lambda row: float(row["throughput"][connection - 1])
         )
 
@@ -195,7 +166,7 @@ class Evidence:
         connection: int = 1,
     ) -> Values:
         """Return the mean throughput of a connection between two whole seconds, kbit/s."""
-        return self.mean(
+        return self.mean_of(
             self.rows(experiment, variant, point),
             lambda row: float(bins(row, connection, start_s, end_s).mean()),
         )
@@ -204,17 +175,19 @@ class Evidence:
         self, column: str, index: int, experiment: str, variant: str, point: float | str = ""
     ) -> Values:
         """Return the mean of one entry of a column of lists."""
-        return self.mean(self.rows(experiment, variant, point), lambda row: float(row[column][index]))
+        return self.mean_of(self.rows(experiment, variant, point), lambda row: float(row[column][index]))
 
     def jain(self, experiment: str, panel: str) -> Values:
         """Return the mean fairness index of the connections' throughputs."""
-        return self.mean(self.rows(experiment, panel), lambda row: float(jain_index(row["throughput"])))
+        return self.mean_of(self.rows(experiment, panel), lambda row: float(jain_index(row["throughput"])))
 
     def queue_after(self, variant: str, connections: int) -> Values:
         """Return the queue of Fig. 15 with so many connections: its mean in the last 10 s before the next one enters."""
         end = 20 * connections
         window = slice(int(end - ENTRY_AVERAGE_S), end)
-        return self.mean(self.rows("fig-15", variant), lambda row: float(np.mean(row["queue_bins"][window])))
+        return self.mean_of(
+            self.rows("fig-15", variant), lambda row: float(np.mean(row["queue_bins"][window]))
+        )
 
     def correlation(
         self, experiment: str, variants: tuple[str, str], point: float | str, from_s: float

@@ -82,7 +82,7 @@ def study(
     """
     if not runs:
         return Sensitivity()
-    unmoved = evidence.of_group(PAPER, base, runs)
+    unmoved = evidence.varied(PAPER, base, runs)
     baseline = judge(claims, unmoved)
     moves: list[Move[Variation]] = [
         Move(variation=None, findings=baseline, baseline=baseline, shown=quantities(SHOWN, unmoved))
@@ -91,7 +91,7 @@ def study(
     for variation in VARIATIONS:
         if variation.name not in groups:
             continue
-        moved = evidence.of_group(variation.name, variation.place(base), runs)
+        moved = evidence.varied(variation.name, variation.place(base), runs)
         moves.append(
             Move(
                 variation=variation,

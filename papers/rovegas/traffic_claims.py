@@ -46,7 +46,7 @@ def _cross_mbps(evidence: Evidence, figure: str, variant: str, point: float | st
     def rate(row: Row) -> float:
         return float(np.mean(row["cross_rate"])) / 1000
 
-    return evidence.mean(evidence.rows(figure, variant, point), rate)
+    return evidence.mean_of(evidence.rows(figure, variant, point), rate)
 
 
 def _stated_load(scenario: Scenario) -> Outcome:
@@ -144,7 +144,7 @@ def largest_relative_fall_of_ratio_with_load(evidence: Evidence) -> Outcome:
 def simulated_time_of_point(evidence: Evidence) -> Outcome:
     load = max(evidence.points("fig-10", "vegas"))
     return resampled(
-        evidence.mean(evidence.rows("fig-10", "vegas", load), lambda row: float(row["simulated_s"]))
+        evidence.mean_of(evidence.rows("fig-10", "vegas", load), lambda row: float(row["simulated_s"]))
     )
 
 
