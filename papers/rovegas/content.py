@@ -404,7 +404,7 @@ def on_testbed(evidence: Evidence) -> Section:
 def _mean_backlog(kernel: Evidence, variant: str, k: float, way: int) -> Values:
     """Return the mean backlog of the bottleneck, forwards (0) or backwards (1), with resamples."""
     rows = kernel.rows(linux.ALONE, variant, k)
-    return kernel.mean(rows, lambda row: float(row["backlogs"][way]))
+    return kernel.mean_of(rows, lambda row: float(row["backlogs"][way]))
 
 
 def _on_linux(evidence: Evidence) -> list[Block]:

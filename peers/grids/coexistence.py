@@ -9,11 +9,12 @@ from typing import Any
 import pandas as pd
 
 from dumbbell import plots, report
-from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, measures
 from dumbbell.crossvalidation.tables import peer_title
+from dumbbell.judge.agreement import compared, share
 
 from . import _bottlenecks as bottlenecks
-from . import _measures as measures
+from ._measures import BACKLOG, RETRANSMITTED, TIMEOUTS
 
 # The base is the first of these that the peer has.
 BASES = ("reno", "newreno", "sack")
@@ -62,10 +63,10 @@ SLOW = Extent(rates_mbps=(2, 5), buffers=(10, 50), replications=20, packets=3e4,
 SETTLING = 0.25
 
 MEASURES = (
-    measures.share("share", "share of the other variant"),
-    measures.share("share_base", "share of the base flow"),
+    share("share", "share of the other variant"),
+    share("share_base", "share of the base flow"),
 )
-FURTHER = (measures.RETRANSMITTED, measures.TIMEOUTS, measures.BACKLOG)
+FURTHER = (RETRANSMITTED, TIMEOUTS, BACKLOG)
 
 
 class Coexistence:
@@ -124,7 +125,7 @@ class Coexistence:
 
     def judge(self, results: pd.DataFrame) -> Agreement:
         """Return at how many points the shares agree."""
-        return measures.judged(results, MEASURES, factors=FACTORS)
+        return measures.agreement(results, MEASURES, factors=FACTORS)
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return shares of both sides against each other and over the rate, and all further measures."""
@@ -139,7 +140,7 @@ class Coexistence:
 
 def _over_rate(results: pd.DataFrame) -> report.Figure:
     """Draw the other variant's share over the rate of the link: a row for each pair, a column for each buffer."""
-    table = measures.compared(results, MEASURES[0], factors=FACTORS)
+    table = compared(results, MEASURES[0], factors=FACTORS)
     variants, buffers = (list(dict.fromkeys(table[name])) for name in (FACTORS[0], FACTORS[2]))
     made, axes = plots.figure(len(variants), len(buffers), width=4.0, height=2.6)
     for line, variant in zip(axes, variants, strict=True):

@@ -11,8 +11,8 @@ import pandas as pd
 
 from dumbbell import plots, report, topologies
 from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
-from dumbbell.crossvalidation.agreement import criterion
 from dumbbell.crossvalidation.tables import peer_title
+from dumbbell.judge.criterion import criterion
 from dumbbell.scenario import DropTail, Flow, Forced, Probe, Tcp, Transfer
 
 from . import _bottlenecks as bottlenecks

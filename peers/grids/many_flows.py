@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import plots, report
-from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, measures
 from dumbbell.crossvalidation.figures import ratio_figure
 from dumbbell.crossvalidation.tables import peer_title
+from dumbbell.judge.agreement import Agreed, compared, count, share
 
 from . import _bottlenecks as bottlenecks
-from . import _measures as measures
-from ._measures import Measure
+from ._measures import BACKLOG, RETRANSMITTED, TIMEOUTS
 
 VARIANTS = ("reno", "newreno", "sack", "vegas")
 FACTORS = ("variant", "flows", "buffer [packets per flow]")
@@ -64,16 +64,16 @@ FULL = Extent(
 SLOW = Extent(flows={2: 20, 10: 20, 50: 5}, buffers=(2, 8), packets=2e4, shortest_s=30.0, longest_s=80.0)
 
 SHARES = (
-    measures.share("jain", "Jain's index"),
-    measures.share("slowest", "share of the slowest quarter"),
-    measures.share("fastest", "share of the fastest quarter"),
-    Measure(column="total", label="total goodput", kind="ratio", bound=0.05, intervals="overlap"),
+    share("jain", "Jain's index"),
+    share("slowest", "share of the slowest quarter"),
+    share("fastest", "share of the fastest quarter"),
+    Agreed(column="total", label="total goodput", bound=0.05, intervals="overlap"),
 )
 COUNTS = (
-    measures.RETRANSMITTED,
-    replace(measures.TIMEOUTS, digits=1),
-    measures.BACKLOG,
-    measures.count("backlog_max", "largest backlog", unit="packets", digits=1),
+    RETRANSMITTED,
+    replace(TIMEOUTS, digits=1),
+    BACKLOG,
+    count("backlog_max", "largest backlog", unit="packets", digits=1),
 )
 MEASURES = (*SHARES, *COUNTS)
 
@@ -133,7 +133,7 @@ class ManyFlows:
 
     def judge(self, results: pd.DataFrame) -> Agreement:
         """Return at how many points shares, counts and backlogs agree."""
-        return measures.judged(results, MEASURES, factors=FACTORS)
+        return measures.agreement(results, MEASURES, factors=FACTORS)
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return the shares of all flows by rank, every measure, and the ratios over the number of flows."""
@@ -142,7 +142,7 @@ class ManyFlows:
         for measure in SHARES:
             found += measures.blocks(results, measure, factors=FACTORS, by="variant")
         for measure in COUNTS:
-            table = measures.compared(results, measure, factors=FACTORS)
+            table = compared(results, measure, factors=FACTORS)
             found.append(
                 ratio_figure(
                     table,
@@ -170,26 +170,26 @@ def _by_rank(results: pd.DataFrame) -> report.Figure:
     made, axes = plots.figure(len(variants), len(counts), width=2.7, height=2.3)
     least = min(results[FACTORS[2]])
     for line, variant in zip(axes, variants, strict=True):
-        for ax, count in zip(line, counts, strict=True):
+        for ax, flows in zip(line, counts, strict=True):
             series = {}
             for side, title in (("ours", "Dumbbell"), ("peer", peer_title(results))):
                 rows = results[
                     (results["variant"] == variant)
-                    & (results["flows"] == count)
+                    & (results["flows"] == flows)
                     & (results[FACTORS[2]] == least)
                     & (results["side"] == side)
                 ]
                 if rows.empty:
                     continue
-                ordered = np.sort(np.array(rows["shares"].tolist(), dtype=np.float64), axis=1) * count
-                series[title] = (np.arange(1, count + 1), ordered.mean(axis=0))
+                ordered = np.sort(np.array(rows["shares"].tolist(), dtype=np.float64), axis=1) * flows
+                series[title] = (np.arange(1, flows + 1), ordered.mean(axis=0))
             if series:
                 plots.lines(
                     series,
                     x_label="rank",
                     y_label="over the fair share",
-                    title=f"{variant}, {count} flows",
-                    markers=count <= 10,
+                    title=f"{variant}, {flows} flows",
+                    markers=flows <= 10,
                     ax=ax,
                 )
                 ax.set_ylim(bottom=0.0)

@@ -9,10 +9,11 @@ from typing import Any
 import pandas as pd
 
 from dumbbell import report
-from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, measures
+from dumbbell.judge.agreement import share
 
 from . import _bottlenecks as bottlenecks
-from . import _measures as measures
+from ._measures import BACKLOG, RETRANSMITTED, TIMEOUTS
 
 VARIANTS = ("reno", "newreno", "sack", "vegas", "westwood", "westwoodp")
 FACTORS = ("variant", "forward", "reverse", "buffer [packets]")
@@ -30,14 +31,14 @@ SLOW_RATE_MBPS, SLOW_REPLICATIONS, SLOW_MIXES, SLOW_BUFFERS = 2.0, 12, ((1, 1), 
 REVERSED = "r2-r1"
 
 MEASURES = (
-    measures.share("total", "forward share"),
-    measures.share("total_reverse", "reverse share"),
-    measures.share("jain", "Jain's index, forward"),
-    measures.share("jain_reverse", "Jain's index, reverse"),
-    measures.RETRANSMITTED,
-    measures.TIMEOUTS,
-    replace(measures.BACKLOG, label="mean backlog, forward"),
-    replace(measures.BACKLOG, label="mean backlog, reverse", column="backlog_mean_reverse"),
+    share("total", "forward share"),
+    share("total_reverse", "reverse share"),
+    share("jain", "Jain's index, forward"),
+    share("jain_reverse", "Jain's index, reverse"),
+    RETRANSMITTED,
+    TIMEOUTS,
+    replace(BACKLOG, label="mean backlog, forward"),
+    replace(BACKLOG, label="mean backlog, reverse", column="backlog_mean_reverse"),
 )
 
 
@@ -104,7 +105,7 @@ class ReverseTraffic:
 
     def judge(self, results: pd.DataFrame) -> Agreement:
         """Return at how many points shares, counts and backlogs agree."""
-        return measures.judged(results, MEASURES, factors=FACTORS)
+        return measures.agreement(results, MEASURES, factors=FACTORS)
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return every measure of both sides against each other."""

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from dumbbell import report, topologies
 from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, sampled
-from dumbbell.crossvalidation.agreement import counted, criterion, distances, ratios, within
+from dumbbell.crossvalidation.agreement import distances
 from dumbbell.crossvalidation.figures import overlays, scatter
 from dumbbell.crossvalidation.tables import points_table
+from dumbbell.judge.criterion import counted, criterion
+from dumbbell.judge.pairs import ratios, within
 from dumbbell.scenario import DropTail, Flow, Probe, Tcp
 
 from . import _bottlenecks as bottlenecks

@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import report
-from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, sampled
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, measures, sampled
 from dumbbell.crossvalidation.figures import overlays, ratio_figure
+from dumbbell.judge.agreement import Agreed, compared, share
 from dumbbell.scenario import Probe
 
 from . import _bottlenecks as bottlenecks
-from . import _measures as measures
-from ._measures import Measure
 
 FACTORS = ("network", "flows")
 INTERVAL = "flows so far"
@@ -53,7 +52,7 @@ JITTER = 0.1
 SAMPLE_S = 0.005
 SHOWN_S = 0.5
 
-MEASURE = Measure(
+MEASURE = Agreed(
     column="backlog",
     label="mean backlog between two starts",
     unit="packets",
@@ -62,7 +61,7 @@ MEASURE = Measure(
     intervals="overlap",
     digits=2,
 )
-SHARE = measures.share("jain", "Jain's index after the last start")
+SHARE = share("jain", "Jain's index after the last start")
 
 
 class StaggeredVegas:
@@ -145,8 +144,8 @@ class StaggeredVegas:
 
     def judge(self, results: pd.DataFrame) -> Agreement:
         """Return in how many intervals the backlog agrees, and at how many points the last shares."""
-        by_interval = measures.judged(_intervals(results), [MEASURE], factors=(*FACTORS, INTERVAL))
-        shares = measures.judged(results, [SHARE], factors=FACTORS)
+        by_interval = measures.agreement(_intervals(results), [MEASURE], factors=(*FACTORS, INTERVAL))
+        shares = measures.agreement(results, [SHARE], factors=FACTORS)
         points = pd.concat([by_interval.points, shares.points], ignore_index=True)
         return Agreement(criteria=(*by_interval.criteria, *shares.criteria), points=points)
 
@@ -166,7 +165,7 @@ class StaggeredVegas:
                 caption=f"Backlog, means over {SHOWN_S:g} s, of the first replication of each point",
             ),
             ratio_figure(
-                measures.compared(intervals, MEASURE, factors=(*FACTORS, INTERVAL)),
+                compared(intervals, MEASURE, factors=(*FACTORS, INTERVAL)),
                 x=INTERVAL,
                 x_label=INTERVAL,
                 label=MEASURE.label,

@@ -17,7 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell import models, plots, report, statistics, topologies
-from dumbbell.crossvalidation import Agreement, Case, Criterion, Observed, Peer
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
+from dumbbell.judge.criterion import Reached
 from dumbbell.scenario import (
     Bernoulli,
     DelayedAck,
@@ -682,7 +683,7 @@ def _ratio(measured: Values, predicted: Values) -> tuple[float, float, float]:
     return interval.estimate, interval.low, interval.high
 
 
-def _criteria(laws: Sequence[Law], points: pd.DataFrame) -> list[Criterion]:
+def _criteria(laws: Sequence[Law], points: pd.DataFrame) -> list[Reached]:
     found = []
     for law in laws:
         judged = points[(points["law"] == law.name) & points["in_range"]]
@@ -690,7 +691,7 @@ def _criteria(laws: Sequence[Law], points: pd.DataFrame) -> list[Criterion]:
             continue
         share = float(judged["agrees"].mean())
         found.append(
-            Criterion(
+            Reached(
                 name=f"{law.name}: {law.quantity} within {100 * law.tolerance:g} %",
                 wanted="at every setting, with its whole interval",
                 measured=f"{100 * share:.0f} % ({int(judged['agrees'].sum())} of {len(judged)})",

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from dumbbell import report
-from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, measures
 from dumbbell.crossvalidation.figures import ratio_figure
+from dumbbell.judge.agreement import Agreed, compared, count, share
 from dumbbell.scenario import Bernoulli, Impairment, TwoState
 
 from . import _bottlenecks as bottlenecks
-from . import _measures as measures
-from ._measures import Measure
+from ._measures import BACKLOG, RETRANSMITTED, TIMEOUTS
 
 VARIANTS = ("reno", "newreno", "sack", "vegas", "westwood", "westwoodp")
 FACTORS = ("variant", "losses", "lost in the mean [%]")
@@ -71,14 +71,17 @@ CHANNELS = (
     *(_bernoulli(loss) for loss in (0.003, 0.01, 0.03)),
 )
 
-MEASURES = (
-    measures.share("total", "share of the link"),
-    # With independent samples, the uncertainty of the ratio of small goodputs exceeds 5 %.
-    Measure(column="total", label="goodput", kind="ratio", bound=0.05, intervals="equal"),
-    measures.count("lost", "packets lost by the channel", digits=1),
-    measures.RETRANSMITTED,
-    measures.TIMEOUTS,
-    measures.BACKLOG,
+MEASURES = tuple(
+    replace(measure, paired=False)
+    for measure in (
+        share("total", "share of the link"),
+        # With independent samples, the uncertainty of the ratio of small goodputs exceeds 5 %.
+        Agreed(column="total", label="goodput", bound=0.05, intervals="equal"),
+        count("lost", "packets lost by the channel", digits=1),
+        RETRANSMITTED,
+        TIMEOUTS,
+        BACKLOG,
+    )
 )
 
 
@@ -134,13 +137,13 @@ class TwoStateLoss:
 
     def judge(self, results: pd.DataFrame) -> Agreement:
         """Return at how many points goodput, losses and counts agree."""
-        return measures.judged(results, MEASURES, factors=FACTORS, paired=False)
+        return measures.agreement(results, MEASURES, factors=FACTORS)
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return the ratio of goodputs over the mean loss, and every measure."""
         found: list[report.Block] = [
             ratio_figure(
-                measures.compared(results, MEASURES[1], factors=FACTORS, paired=False),
+                compared(results, MEASURES[1], factors=FACTORS),
                 x=FACTORS[2],
                 x_label="mean loss",
                 x_unit="%",
@@ -157,7 +160,6 @@ class TwoStateLoss:
                 measure,
                 factors=FACTORS,
                 by="variant",
-                paired=False,
                 log=True,
                 folded=measure.intervals == "equal",
             )

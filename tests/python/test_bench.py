@@ -13,8 +13,8 @@ from dumbbell import Scenario, ScenarioError, bench
 from dumbbell.bench import Measured, Spread, Turns, against_peers, networks
 from dumbbell.bench.cases import nearly_nothing
 from dumbbell.bench.children import measure, measure_apart, measure_batch
-from dumbbell.bench.criteria import at_least, at_most
 from dumbbell.cli import app
+from dumbbell.judge.criterion import at_least, at_most
 from dumbbell.quantities import bits_per_second
 from dumbbell.run import cores
 

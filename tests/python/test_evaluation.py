@@ -27,7 +27,7 @@ from dumbbell.errors import ScenarioError
 from dumbbell.evaluation import ITEMS, evaluating, split
 from dumbbell.evaluation.algorithm import algorithm
 from dumbbell.evaluation.figures import figure_of
-from dumbbell.evaluation.item import Item, Judged, Limit, Measure, compared, decided
+from dumbbell.evaluation.item import Item, Judged, decided, verdict_of
 from dumbbell.evaluation.items.alone import converged_s
 from dumbbell.evaluation.items.competing import COEXISTENCE, mean_harm
 from dumbbell.evaluation.items.suite import EDGE_RTTS, mean_of_unit, sizes
@@ -36,6 +36,8 @@ from dumbbell.evaluation.page import METRICS, _digits, _metrics, _reported, comm
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.reduction import FLOW_FIELDS, LINK_FIELDS, _delays
 from dumbbell.evaluation.study import SUBJECT, Study, bdp_packets, greedy
+from dumbbell.judge.baseline import Limit, compared
+from dumbbell.judge.quantity import Quantity
 from dumbbell.plots.look import GREY
 
 HAS_AIMD = "aimd" in registered("algorithms")
@@ -126,7 +128,7 @@ def test_settings_out_of_range_are_refused(place):
 
 # --- limits ---
 
-LIMIT = Limit(column="delay", name="delay", unit="ms", scale=1e3, factor=1.5, slack=0.01)
+LIMIT = Limit(column="delay", label="delay", unit="ms", scale=1e3, factor=1.5, slack=0.01)
 
 
 def table(**values):
@@ -142,14 +144,14 @@ def table(**values):
 
 def one_comparison(limit, **values):
     item = replace(COEXISTENCE, limits=(limit,))
-    (found,) = compared(item, table(**values))
+    (found,) = compared(item.limits, table(**values), "subject")
     return found
 
 
 def test_a_limit_is_broken_if_the_whole_interval_exceeds_it():
     # 1.5 * 0.02 + 0.01 = 0.04; the subject exceeds it by 0.01 in each run.
     found = one_comparison(LIMIT, subject=[0.05, 0.05, 0.05], reno=[0.02, 0.02, 0.02])
-    assert (found.state, found.verdict) == ("broken", "worse than the baselines")
+    assert (found.state, verdict_of(found)) == ("broken", "worse than the baselines")
     assert found.allowed == pytest.approx(0.04)
     assert found.excess.estimate == pytest.approx(0.01)
 
@@ -157,7 +159,7 @@ def test_a_limit_is_broken_if_the_whole_interval_exceeds_it():
 def test_a_limit_is_undecided_if_only_the_estimate_exceeds_it():
     # Excesses 0.05, -0.02 and 0: mean 0.01, and far from certain.
     found = one_comparison(LIMIT, subject=[0.09, 0.02, 0.04], reno=[0.02, 0.02, 0.02])
-    assert (found.state, found.verdict) == ("undecided", "undecided")
+    assert (found.state, verdict_of(found)) == ("undecided", "undecided")
 
 
 def test_the_most_lenient_baseline_decides():
@@ -185,8 +187,8 @@ def test_breaking_a_grave_limit_fails_also_relative_to_a_baseline():
     broken = {"subject": [0.05] * 3, "reno": [0.02] * 3}
     grave = one_comparison(replace(LIMIT, grave=True), **broken)
     assert grave.relative
-    assert grave.verdict == "fails"
-    assert one_comparison(LIMIT, **broken).verdict == "worse than the baselines"
+    assert verdict_of(grave) == "fails"
+    assert verdict_of(one_comparison(LIMIT, **broken)) == "worse than the baselines"
 
 
 def test_only_roles_with_a_value_in_every_run_are_compared():
@@ -195,8 +197,8 @@ def test_only_roles_with_a_value_in_every_run_are_compared():
     found = one_comparison(LIMIT, subject=[0.05] * 3, reno=[0.02] * 3, cubic=partly)
     assert list(found.baselines) == ["reno"]
     assert found.state == "broken"
-    assert compared(item, table(subject=[0.05] * 3, cubic=partly)) == []
-    assert compared(item, table(subject=partly, reno=[0.02] * 3)) == []
+    assert compared(item.limits, table(subject=[0.05] * 3, cubic=partly), "subject") == []
+    assert compared(item.limits, table(subject=partly, reno=[0.02] * 3), "subject") == []
 
 
 def test_a_subject_equal_to_its_baseline_keeps_a_limit_without_margin():
@@ -214,12 +216,12 @@ def test_higher_values_can_be_better():
 def test_an_absolute_limit_gives_way_to_a_baseline_that_breaks_it():
     limit = replace(LIMIT, bound=0.03)
     alone = one_comparison(limit, subject=[0.04] * 3, reno=[0.02] * 3)
-    assert (alone.state, alone.verdict) == ("broken", "fails")
+    assert (alone.state, verdict_of(alone)) == ("broken", "fails")
     # The baseline has 0.05; 10 % more is 0.055.
     both = one_comparison(limit, subject=[0.054] * 3, reno=[0.05] * 3)
     assert both.state == "kept"
     worse = one_comparison(limit, subject=[0.056] * 3, reno=[0.05] * 3)
-    assert (worse.state, worse.verdict) == ("broken", "worse than the baselines")
+    assert (worse.state, verdict_of(worse)) == ("broken", "worse than the baselines")
 
 
 def test_the_gravest_comparison_is_the_verdict():
@@ -519,7 +521,7 @@ def test_the_command_of_an_item_states_what_differs_from_the_defaults():
 
 def swept(**rest):
     """Return a judged item with two panels of points, whose estimates are 1 and 2 s."""
-    limit = Limit(column="delay", name="delay", unit="ms", scale=1e3, bound=1.5)
+    limit = Limit(column="delay", label="delay", unit="ms", scale=1e3, bound=1.5)
     item = Item(
         name="delays",
         section="§1",
@@ -537,7 +539,13 @@ def swept(**rest):
         for run in range(3)
     ]
     results = pd.DataFrame(rows)
-    return Judged(item=item, verdict="pass", why="", comparisons=compared(item, results), results=results)
+    return Judged(
+        item=item,
+        verdict="pass",
+        why="",
+        comparisons=compared(item.limits, results, "subject"),
+        results=results,
+    )
 
 
 @pytest.fixture
@@ -583,7 +591,7 @@ def test_the_reason_counts_the_points_of_a_broken_limit_if_there_are_several():
         for number, part in enumerate(rows):
             part["point"] = f"{point}{number}"
         item = replace(COEXISTENCE, limits=(LIMIT,))
-        listed = compared(item, pd.concat(rows))
+        listed = compared(item.limits, pd.concat(rows), "subject")
         return evaluating._why(listed, decided(listed))
 
     assert why(0.01).startswith("delay 50 [50, 50] ms, limit 40 (reno), here0")
@@ -610,7 +618,7 @@ def test_a_number_of_the_report_has_three_digits_and_an_exponent_only_if_it_is_u
 
 
 def test_the_report_shows_what_was_measured_by_point_and_algorithm_and_leaves_out_empty_rows():
-    item = replace(swept().item, limits=(), reports=(Measure(column="delay", name="delay", unit="s"),))
+    item = replace(swept().item, limits=(), reports=(Quantity(column="delay", label="delay", unit="s"),))
     results = swept().results
     results.loc[(results["point"] == "2 flows") & (results["role"] == "reno"), "delay"] = math.nan
     reported = _reported(study(), Judged(item=item, verdict="reported", why="", results=results))
@@ -645,7 +653,7 @@ def test_an_algorithm_is_called_unfair_by_the_first_item_that_shows_it_and_only_
     judged = []
     for name, results in (("first", kept), ("second", broken), ("third", broken)):
         item = replace(COEXISTENCE, name=name, limits=(replace(trait),))
-        listed = compared(item, results)
+        listed = compared(item.limits, results, "subject")
         judged.append(Judged(item=item, verdict="fails", why="", comparisons=listed, results=results))
     (found,) = findings(study(), judged)
     assert (found.item, found.text) == ("second", "vegas is unfair: it takes more at 1 of 1 points")

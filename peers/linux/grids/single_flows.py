@@ -1,4 +1,8 @@
-"""One flow in the kernel and in the simulator, a grid for each congestion control."""
+"""One flow in the kernel and in the simulator, a grid for each congestion control.
+
+Both sides draw nothing but start times, which they share. The kernel's runs still differ from each other, because their
+packets are some microseconds late. Replications are therefore independent samples of both sides.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,11 @@ import numpy as np
 import pandas as pd
 
 from dumbbell import report
-from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, overlays
+from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, measures, overlays
+from dumbbell.judge.agreement import Agreed
 
 from .. import rules
 from . import _networks as networks
-from . import _quantities as quantities
-from ._quantities import Quantity
 
 FACTORS = ("rate [Mbit/s]", "round trip [ms]", "buffer [BDP]", "buffer [packets]")
 
@@ -23,10 +26,18 @@ DURATION_S = 20.0
 # The first slow start and its losses are over at most points.
 FROM_S = 5.0
 
-BACKLOG = Quantity(
-    column="backlog", label="mean backlog", unit="packets", bound=0.10, floor=0.5, aim=0.90, digits=2
+BACKLOG = Agreed(
+    paired=False,
+    column="backlog",
+    label="mean backlog",
+    unit="packets",
+    bound=0.10,
+    floor=0.5,
+    aim=0.90,
+    digits=2,
 )
-RETRANSMITTED = Quantity(
+RETRANSMITTED = Agreed(
+    paired=False,
     column="retransmitted",
     label="segments sent again",
     unit="segments",
@@ -37,8 +48,19 @@ RETRANSMITTED = Quantity(
 )
 
 QUANTITIES = (
-    Quantity(column="goodput", label="goodput", unit="Mbit/s", scale=1e-6, bound=0.01, aim=0.95, digits=3),
-    Quantity(column="window", label="mean window", unit="segments", bound=0.02, aim=0.90, digits=2),
+    Agreed(
+        paired=False,
+        column="goodput",
+        label="goodput",
+        unit="Mbit/s",
+        scale=1e-6,
+        bound=0.01,
+        aim=0.95,
+        digits=3,
+    ),
+    Agreed(
+        paired=False, column="window", label="mean window", unit="segments", bound=0.02, aim=0.90, digits=2
+    ),
     BACKLOG,
     RETRANSMITTED,
 )
@@ -46,7 +68,16 @@ QUANTITIES = (
 # Aims of CUBIC and BBR, fixed before the runs: wider for goodput, because BBR draws its phases at random.
 MODERN = ("cubic", "bbr")
 MODERN_QUANTITIES = (
-    Quantity(column="goodput", label="goodput", unit="Mbit/s", scale=1e-6, bound=0.03, aim=0.90, digits=3),
+    Agreed(
+        paired=False,
+        column="goodput",
+        label="goodput",
+        unit="Mbit/s",
+        scale=1e-6,
+        bound=0.03,
+        aim=0.90,
+        digits=3,
+    ),
     BACKLOG,
     RETRANSMITTED,
 )
@@ -126,13 +157,13 @@ class SingleFlow:
 
     def judge(self, results: pd.DataFrame) -> Agreement:
         """Return at how many points each quantity agrees."""
-        return quantities.judged(results, self._quantities, factors=FACTORS)
+        return measures.agreement(results, self._quantities, factors=FACTORS)
 
     def sections(self, results: pd.DataFrame, _agreement: Agreement) -> Sequence[report.Block]:
         """Return both sides against each other for every quantity, and windows over time."""
         found: list[report.Block] = []
         for quantity in self._quantities:
-            found += quantities.blocks(results, quantity, factors=FACTORS, by=FACTORS[1], log=True)
+            found += measures.blocks(results, quantity, factors=FACTORS, by=FACTORS[1], log=True)
         keys = [
             key
             for key in dict.fromkeys(results["key"])

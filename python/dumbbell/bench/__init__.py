@@ -9,11 +9,11 @@ from __future__ import annotations
 from dumbbell.bench.against_peers import AIMS, bench_peers
 from dumbbell.bench.cases import CASES, Case
 from dumbbell.bench.contenders import Contender, Dumbbell, Measured, load_contenders
-from dumbbell.bench.criteria import Criterion
 from dumbbell.bench.growth import FULL, QUICK, Plan
 from dumbbell.bench.outcome import Benched
 from dumbbell.bench.scale import bench_scale
 from dumbbell.bench.turns import Spread, Turns, ratios
+from dumbbell.judge.criterion import Criterion
 
 __all__ = [
     "AIMS",

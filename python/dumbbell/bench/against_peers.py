@@ -13,13 +13,13 @@ from dumbbell.arguments import whole_number
 from dumbbell.bench import pages
 from dumbbell.bench.cases import CASES, Case, named, nearly_nothing
 from dumbbell.bench.contenders import Contender, Dumbbell, load_contenders
-from dumbbell.bench.criteria import Criterion, at_least, at_most, not_measured
 from dumbbell.bench.outcome import Benched, load, written
 from dumbbell.bench.turns import Spread, Turns, ratios
 from dumbbell.campaign import Display
 from dumbbell.crossvalidation import PeerAbsent
 from dumbbell.errors import refusal
 from dumbbell.files import make_folder
+from dumbbell.judge.criterion import Criterion, at_least, at_most, not_measured
 
 AIMS: Mapping[str, float] = {"ns3": 150.0, "ns2": 8.0, "ns2-tuned": 3.0}
 """How many times as fast as another simulator Dumbbell should be on every case, by the simulator's key."""

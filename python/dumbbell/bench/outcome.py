@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import dumbbell
-from dumbbell.bench.criteria import Criterion
 from dumbbell.campaign import engine_identity
 from dumbbell.environment import environment
 from dumbbell.files import plain, write_json, write_text
+from dumbbell.judge.criterion import Criterion
 from dumbbell.run import cores
 
 CPUS = Path("/proc/cpuinfo")

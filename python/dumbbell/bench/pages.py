@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from dumbbell.bench.cases import Case
 from dumbbell.bench.contenders import Contender, Dumbbell
-from dumbbell.bench.criteria import Criterion, criteria_table
 from dumbbell.bench.outcome import load, machine
 from dumbbell.bench.turns import Spread, Turns, ratios
 from dumbbell.environment import environment_fact
+from dumbbell.judge.criterion import Criterion, criteria_table
 from dumbbell.plots import figure, legend_beside, styles, to_svg
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text, render_page
 

@@ -13,12 +13,12 @@ from typing import Any
 from dumbbell.bench import networks, scale_page
 from dumbbell.bench.children import measure_apart, measure_batch
 from dumbbell.bench.contenders import Measured, measured
-from dumbbell.bench.criteria import Criterion, at_least, at_most, not_measured
 from dumbbell.bench.growth import FEWEST, FULL, MOST, Batches, Idle, Plan, Point, Sweep
 from dumbbell.bench.outcome import Benched, load, written
 from dumbbell.bench.turns import Spread, Turns, ratios
 from dumbbell.campaign import Display
 from dumbbell.files import make_folder
+from dumbbell.judge.criterion import Criterion, at_least, at_most, not_measured
 from dumbbell.run import cores
 
 # What was wanted: the cost of a packet among the most flows over that among the fewest, bytes of an idle flow, and how much

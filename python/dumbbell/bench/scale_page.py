@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dumbbell.bench.criteria import Criterion, criteria_table
 from dumbbell.bench.growth import FULL, Batches, Idle, Plan, Sweep
 from dumbbell.bench.pages import machine_facts, number, spread_cell
 from dumbbell.bench.turns import Spread
 from dumbbell.campaign import engine_identity
+from dumbbell.judge.criterion import Criterion, criteria_table
 from dumbbell.plots import figure, to_svg
 from dumbbell.plots import sweep as curves
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text, render_page

@@ -10,7 +10,6 @@ import typer
 
 from dumbbell import bench
 from dumbbell.bench import Benched
-from dumbbell.bench.criteria import holds_text
 from dumbbell.cli import options
 from dumbbell.cli.cross_validate import ABSENT
 from dumbbell.cli.refusals import guarded, note, refuse, say_json
@@ -88,7 +87,7 @@ def _print(done: Benched, *, json_output: bool) -> None:
         print_table(
             columns,
             [
-                {"name": one.name, "wanted": one.wanted, "measured": one.measured, "holds": holds_text(one)}
+                {"name": one.name, "wanted": one.wanted, "measured": one.measured, "holds": one.answer}
                 for one in done.criteria
             ],
         )

@@ -6,18 +6,9 @@ A peer is a folder under ``peers/`` with a value ``PEER`` that follows the `Peer
 
 from __future__ import annotations
 
-from dumbbell.crossvalidation.agreement import (
-    counted,
-    criterion,
-    differences,
-    distances,
-    overlap,
-    ratios,
-    shares,
-    within,
-)
+from dumbbell.crossvalidation.agreement import distances, shares
 from dumbbell.crossvalidation.figures import overlays, ratio_figure, scatter
-from dumbbell.crossvalidation.grid import Agreement, Case, Criterion, Grid, Side, load_grids
+from dumbbell.crossvalidation.grid import Agreement, Case, Grid, Side, load_grids
 from dumbbell.crossvalidation.loading import folder
 from dumbbell.crossvalidation.peer import (
     Counterfactual,
@@ -29,9 +20,11 @@ from dumbbell.crossvalidation.peer import (
     available,
     load_peer,
 )
-from dumbbell.crossvalidation.tables import comparison_table, criteria_table, peer_title, points_table
+from dumbbell.crossvalidation.tables import comparison_table, peer_title, points_table
 from dumbbell.crossvalidation.traces import Distance, distance, largest_distance, sampled
 from dumbbell.crossvalidation.validation import CrossValidation, cross_validate
+from dumbbell.judge.criterion import Criterion, counted, criteria_table, criterion
+from dumbbell.judge.pairs import differences, overlap, ratios, within
 
 __all__ = [
     "Agreement",

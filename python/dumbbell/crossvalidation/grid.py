@@ -16,6 +16,7 @@ from dumbbell.checkout import checked_members
 from dumbbell.crossvalidation.loading import folder, imported
 from dumbbell.crossvalidation.peer import Observed, Peer
 from dumbbell.errors import refusal
+from dumbbell.judge.criterion import Criterion
 from dumbbell.scenario import Scenario
 
 Side = Literal["ours", "peer"]
@@ -53,34 +54,6 @@ class Case:
     scenario: Scenario
     seed: int = 1
     run: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Criterion:
-    """A stated measure of agreement and whether it holds.
-
-    Parameters
-    ----------
-    name
-        What is compared, as ``"goodput within 1 %"``.
-    wanted
-        The aim in words, as ``"95 % of the grid"``.
-    measured
-        The measured value, as ``"97.5 % (195 of 200)"``.
-    share
-        The measured share, from 0 to 1.
-    aim
-        The required share, from 0 to 1.
-    holds
-        Whether the measured share reaches the aim.
-    """
-
-    name: str
-    wanted: str
-    measured: str
-    share: float
-    aim: float
-    holds: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from dumbbell.campaign import duration
-from dumbbell.crossvalidation.grid import Agreement, Criterion, Grid, sides_of
+from dumbbell.crossvalidation.grid import Agreement, Grid, sides_of
 from dumbbell.crossvalidation.peer import Peer
-from dumbbell.crossvalidation.tables import criteria_table, points_table
+from dumbbell.crossvalidation.tables import points_table
+from dumbbell.judge.criterion import Criterion, criteria_table
 from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, render_page
 
 TRACED = (

@@ -8,8 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell.crossvalidation.agreement import within
-from dumbbell.crossvalidation.grid import Criterion
+from dumbbell.judge.pairs import within
 from dumbbell.report import Cell, Column, Table
 
 NOTHING = "–"
@@ -18,31 +17,6 @@ NOTHING = "–"
 def peer_title(table: pd.DataFrame) -> str:
     """Return the title of the peer in a table of results, or in one derived from it."""
     return str(table.attrs.get("peer", "peer"))
-
-
-def criteria_table(criteria: Sequence[Criterion], *, caption: str = "Criteria") -> Table:
-    """Return the table of some criteria: aim, measured value, and whether it holds.
-
-    Parameters
-    ----------
-    criteria
-        The criteria.
-    caption
-        Caption of the table.
-    """
-    return Table(
-        caption=caption,
-        columns=[
-            Column(title="criterion", align="left"),
-            Column(title="wanted", align="left"),
-            Column(title="measured", align="left"),
-            Column(title="holds", align="centre"),
-        ],
-        rows=[
-            [one.name, one.wanted, one.measured, Cell(text=_yes(one.holds), tone=_tone(one.holds))]
-            for one in criteria
-        ],
-    )
 
 
 def comparison_table(
@@ -147,17 +121,9 @@ def shown(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return NOTHING
     if isinstance(value, bool):
-        return _yes(value)
+        return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _number(value: float, digits: int) -> str:
     return NOTHING if math.isnan(value) else f"{value:.{digits}f}"
-
-
-def _yes(holds: bool) -> str:
-    return "yes" if holds else "no"
-
-
-def _tone(holds: bool) -> Any:
-    return "good" if holds else "bad"

@@ -17,8 +17,7 @@ from dumbbell.arguments import thread_count
 from dumbbell.campaign import Display, duration, engine_identity
 from dumbbell.campaign.planned import interrupted, runs_text
 from dumbbell.checkout import where
-from dumbbell.crossvalidation.agreement import counted
-from dumbbell.crossvalidation.grid import Criterion, load_grids, sides_of, thinned
+from dumbbell.crossvalidation.grid import load_grids, sides_of, thinned
 from dumbbell.crossvalidation.loading import folder
 from dumbbell.crossvalidation.page import Judged, cases_text, counted_text, cpu_text, page
 from dumbbell.crossvalidation.peer import Peer, load_peer
@@ -27,6 +26,7 @@ from dumbbell.crossvalidation.tracing import traced
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, refusal
 from dumbbell.files import plain, write_json, write_text
+from dumbbell.judge.criterion import Criterion, counted
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -231,7 +231,7 @@ def _common(one: Judged) -> list[Criterion]:
 
 def _line(one: Judged) -> str:
     """Return a one-line summary of a grid."""
-    held = sum(criterion.holds for criterion in one.criteria)
+    held = sum(criterion.holds is True for criterion in one.criteria)
     return f"{one.grid.name}: {held} of {len(one.criteria)} criteria hold, {counted_text(one.runs, 'run')}"
 
 

@@ -23,14 +23,15 @@ from dumbbell.control import Control
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ControlError, ScenarioError, refusal
 from dumbbell.evaluation.algorithm import Algorithm, algorithm
-from dumbbell.evaluation.item import ORDER, Comparison, Item, Judged, Verdict, compared, decided
+from dumbbell.evaluation.item import ORDER, Item, Judged, Verdict, decided, verdict_of
 from dumbbell.evaluation.items import ITEMS
 from dumbbell.evaluation.means import missing, registered
 from dumbbell.evaluation.page import Finding, command, findings, page, strengths, told
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.reduction import COLUMNS, reduce, reduction_digest
-from dumbbell.evaluation.study import Case, Study
+from dumbbell.evaluation.study import SUBJECT, Case, Study
 from dumbbell.files import plain, write_json, write_text
+from dumbbell.judge.baseline import Comparison, compared
 from dumbbell.library import Library
 from dumbbell.quantities import nanoseconds
 from dumbbell.scenario import Scenario
@@ -364,7 +365,7 @@ def _judged(item: Item, results: pd.DataFrame | None) -> Judged:
         return Judged(item=item, verdict="not available", why="no case can be built from the registry")
     if item.derive is not None:
         results = item.derive(results)
-    comparisons = compared(item, results)
+    comparisons = compared(item.limits, results, SUBJECT)
     verdict = decided(comparisons)
     return Judged(
         item=item,
@@ -378,7 +379,7 @@ def _judged(item: Item, results: pd.DataFrame | None) -> Judged:
 
 def _why(comparisons: Sequence[Comparison], verdict: Verdict) -> str:
     """Return the comparison that decides the verdict, in words."""
-    deciding = [one for one in comparisons if one.verdict == verdict]
+    deciding = [one for one in comparisons if verdict_of(one) == verdict]
     if not deciding:
         return "no limit"
     one = max(deciding, key=lambda each: each.weight)
@@ -497,10 +498,10 @@ def _item_data(study: Study, one: Judged) -> dict[str, Any]:
 def _comparison_data(one: Comparison) -> dict[str, Any]:
     return {
         "quantity": one.limit.column,
-        "name": one.limit.name,
+        "name": one.limit.label,
         "point": one.point,
         "state": one.state,
-        "verdict": one.verdict,
+        "verdict": verdict_of(one),
         "subject": asdict(one.subject),
         "baselines": {role: asdict(interval) for role, interval in one.baselines.items()},
         "against": one.against,

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from dumbbell import plots
-from dumbbell.evaluation.item import CONFIDENCE, Judged, Limit
+from dumbbell.evaluation.item import Judged
 from dumbbell.evaluation.study import Study
+from dumbbell.judge.baseline import Limit
+from dumbbell.judge.quantity import CONFIDENCE
 from dumbbell.plots.look import GREY, literal
 from dumbbell.report import Figure
-from dumbbell.statistics import Interval, mean_interval
+from dumbbell.statistics import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,16 +40,6 @@ def _names(study: Study) -> dict[str, tuple[str, str]]:
     return {role: (one.label, one.name) for role, one in study.roles()}
 
 
-def _intervals(rows: pd.DataFrame, column: str) -> dict[str, Interval]:
-    """Return the interval of a quantity by point."""
-    found = {}
-    for point, part in rows.groupby("point", sort=False):
-        values = part[column].to_numpy(dtype=np.float64)
-        if np.isfinite(values).all():
-            found[str(point)] = mean_interval(values, confidence=CONFIDENCE)
-    return found
-
-
 def _sweeps(one: Judged, study: Study, limits: Sequence[Limit]) -> Figure:
     """Draw quantities over the axis of an item, a plot for each quantity and panel."""
     names = _names(study)
@@ -65,7 +56,7 @@ def _sweeps(one: Judged, study: Study, limits: Sequence[Limit]) -> Figure:
             part = rows[rows["role"] == role].sort_values("x", kind="stable")
             if part.empty:
                 continue
-            by_point = _intervals(part, limit.column)
+            by_point = limit.means(part, "point")
             x = [float(part.loc[part["point"] == point, "x"].iloc[0]) for point in by_point]
             scaled = [
                 [value * limit.scale for value in (each.estimate, each.low, each.high)]
@@ -118,7 +109,7 @@ def _rows(one: Judged, study: Study, limits: Sequence[Limit]) -> Figure:
         count = len(names)
         for place, (role, (label, name)) in enumerate(names.items()):
             look = looks[name]
-            by_point = _intervals(part[part["role"] == role], limit.column)
+            by_point = limit.means(part[part["role"] == role], "point")
             offset = (place - (count - 1) / 2.0) * 0.5 / max(1, count - 1)
             _draw(ax, by_point, listed, offset, limit.scale, look, label)
         ax.set_yticks(range(len(listed)), [literal(_short(point)) for point in listed], fontsize=8)

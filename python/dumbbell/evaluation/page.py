@@ -7,23 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from dumbbell.evaluation.figures import figure_of
-from dumbbell.evaluation.item import (
-    CONFIDENCE,
-    ORDER,
-    RELAXED,
-    Comparison,
-    Item,
-    Judged,
-    Limit,
-    Measure,
-    Verdict,
-)
+from dumbbell.evaluation.item import ORDER, Item, Judged, Verdict, verdict_of
 from dumbbell.evaluation.study import Study
+from dumbbell.judge.baseline import RELAXED, Comparison, Limit
+from dumbbell.judge.quantity import CONFIDENCE, Quantity
 from dumbbell.report import Block, Cell, Column, Details, Section, Table, Text, Tone, render_page
-from dumbbell.statistics import Interval, mean_interval
+from dumbbell.statistics import Interval
 
 TONES: dict[Verdict, Tone] = {
     "fails": "bad",
@@ -63,7 +53,7 @@ def told(one: Comparison) -> str:
     unit = f" {limit.unit}" if limit.unit else ""
     of = f" ({one.against})" if one.against else ""
     return (
-        f"{limit.name} {_scaled(one.subject, limit)}{unit}, limit {_digits(one.allowed * limit.scale)}{of}, "
+        f"{limit.label} {_scaled(one.subject, limit)}{unit}, limit {_digits(one.allowed * limit.scale)}{of}, "
         f"{one.point}"
     )
 
@@ -76,7 +66,9 @@ def _broken(judged: Sequence[Judged]) -> list[tuple[Judged, Limit, list[Comparis
             broken = [each for each in one.comparisons if each.limit is limit and each.state == "broken"]
             if broken:
                 found.append((one, limit, broken))
-    return sorted(found, key=lambda each: (ORDER.index(each[2][0].verdict), -max(c.weight for c in each[2])))
+    return sorted(
+        found, key=lambda each: (ORDER.index(verdict_of(each[2][0])), -max(c.weight for c in each[2]))
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,8 +319,7 @@ def _reported(study: Study, one: Judged) -> Table | None:
     for (point, role), part in parts:
         cells: list[Cell | str] = [str(point), labels[str(role)]]
         for measure in measures:
-            interval = _mean(part[measure.column].to_numpy(dtype=np.float64))
-            cells.append("" if interval is None else _interval_cell(interval, measure))
+            cells.append(_interval_cell(measure.mean(part), measure))
         if any(cells[2:]):
             rows.append(cells)
     return Table(
@@ -342,61 +333,65 @@ def _reported(study: Study, one: Judged) -> Table | None:
     )
 
 
-METRICS: tuple[tuple[str, str, str, tuple[Measure, ...]], ...] = (
+METRICS: tuple[tuple[str, str, str, tuple[Quantity, ...]], ...] = (
     (
         "§2.1",
         "bufferbloat",
         "1 flow, 1 BDP",
         (
-            Measure(column="utilization", name="throughput by capacity", unit="%", scale=100.0),
-            Measure(column="delay_mean", name="mean queueing delay", unit="ms", scale=1e3),
-            Measure(column="delay_p95", name="95th percentile of the delay", unit="ms", scale=1e3),
-            Measure(column="delay_p99", name="99th percentile of the delay", unit="ms", scale=1e3),
-            Measure(column="drop_rate", name="loss rate", unit="%", scale=100.0),
+            Quantity(column="utilization", most=1.0, label="throughput by capacity", unit="%", scale=100.0),
+            Quantity(column="delay_mean", label="mean queueing delay", unit="ms", scale=1e3),
+            Quantity(column="delay_p95", label="95th percentile of the delay", unit="ms", scale=1e3),
+            Quantity(column="delay_p99", label="99th percentile of the delay", unit="ms", scale=1e3),
+            Quantity(column="drop_rate", most=1.0, label="loss rate", unit="%", scale=100.0),
         ),
     ),
     (
         "§2.1",
         "short-flows",
         "with a long flow, load 20%",
-        (Measure(column="completion_mean", name="mean completion time of short flows", unit="s"),),
+        (Quantity(column="completion_mean", label="mean completion time of short flows", unit="s"),),
     ),
     (
         "§2.2.1",
         "response",
         "one loss on an idle path",
         (
-            Measure(column="responsiveness", name="responsiveness: congestion events until half"),
-            Measure(column="aggressiveness", name="aggressiveness: largest growth per RTT", unit="segments"),
-            Measure(column="smoothness", name="smoothness: largest reduction", unit="%", scale=100.0),
+            Quantity(column="responsiveness", label="responsiveness: congestion events until half"),
+            Quantity(
+                column="aggressiveness", label="aggressiveness: largest growth per RTT", unit="segments"
+            ),
+            Quantity(
+                column="smoothness", most=1.0, label="smoothness: largest reduction", unit="%", scale=100.0
+            ),
         ),
     ),
     (
         "§2.2.2",
         "bufferbloat",
         "1 flow, 1 BDP",
-        (Measure(column="oscillation", name="oscillation: coefficient of variation of the queue"),),
+        (Quantity(column="oscillation", label="oscillation: coefficient of variation of the queue"),),
     ),
     (
         "§2.3",
         "own-fairness",
         "2 flows, same RTT",
         (
-            Measure(column="jain", name="Jain's index"),
-            Measure(column="epsilon", name="epsilon-fairness: smallest by largest goodput"),
+            Quantity(column="jain", most=1.0, label="Jain's index"),
+            Quantity(column="epsilon", most=1.0, label="epsilon-fairness: smallest by largest goodput"),
         ),
     ),
     (
         "§2.3",
         "own-fairness",
         "2 flows, the second starts late",
-        (Measure(column="converged", name="0.1-fair convergence time", unit="s"),),
+        (Quantity(column="converged", label="0.1-fair convergence time", unit="s"),),
     ),
     (
         "§2.4",
         "wireless",
         "random loss 1.0%",
-        (Measure(column="goodput", name="robustness: goodput at 1 % loss", unit="Mbit/s", scale=1e-6),),
+        (Quantity(column="goodput", label="robustness: goodput at 1 % loss", unit="Mbit/s", scale=1e-6),),
     ),
 )
 """Section of RFC 5166, item, point and quantities."""
@@ -417,8 +412,7 @@ def _metrics(study: Study, judged: Sequence[Judged]) -> Table | None:
         at = results[results["point"] == point]
         cells: list[Cell | str] = [Cell(text=measure.title, detail=f"{section}; {item}, {point}")]
         for role in labels:
-            interval = _mean(at.loc[at["role"] == role, measure.column].to_numpy(dtype=np.float64))
-            cells.append("" if interval is None else _interval_cell(interval, measure))
+            cells.append(_interval_cell(measure.mean(at[at["role"] == role]), measure))
         if any(cells[1:]):
             rows.append(cells)
     if not rows:
@@ -433,19 +427,14 @@ def _metrics(study: Study, judged: Sequence[Judged]) -> Table | None:
     )
 
 
-def _mean(values: np.ndarray) -> Interval | None:
-    """Return the interval of a mean; none if there are no values."""
-    if values.size < 2 or not np.isfinite(values).all():
-        return None
-    return mean_interval(values, confidence=CONFIDENCE)
-
-
-def _interval_cell(interval: Interval, measure: Measure) -> Cell:
+def _interval_cell(interval: Interval | None, measure: Quantity) -> Cell | str:
+    if interval is None:
+        return ""
     low, high = (_digits(value * measure.scale) for value in (interval.low, interval.high))
     return Cell(text=_digits(interval.estimate * measure.scale), detail=f"{low} to {high}")
 
 
-def _scaled(interval: Interval, measure: Measure) -> str:
+def _scaled(interval: Interval, measure: Quantity) -> str:
     estimate, low, high = (
         _digits(value * measure.scale) for value in (interval.estimate, interval.low, interval.high)
     )

@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from dumbbell.statistics import Interval
+import numpy as np
+import pandas as pd
+
+from dumbbell.statistics import Interval, mean_interval
+
+CONFIDENCE = 0.90
+"""Confidence of all intervals that decide verdicts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +46,29 @@ class Quantity:
     def title(self) -> str:
         """Label and unit, as ``"goodput [Mbit/s]"``."""
         return f"{self.label} [{self.unit}]" if self.unit else self.label
+
+    def mean(self, rows: pd.DataFrame) -> Interval | None:
+        """Return the mean over replications, with the part of Student's interval inside the bounds.
+
+        Parameters
+        ----------
+        rows
+            One row for each replication.
+
+        Returns
+        -------
+        Interval or None
+            None with fewer than two replications, or where one has no finite value.
+        """
+        values = rows[self.column].to_numpy(dtype=np.float64)
+        if values.size < 2 or not np.isfinite(values).all():
+            return None
+        return self.bounded(mean_interval(values, confidence=CONFIDENCE))
+
+    def means(self, rows: pd.DataFrame, by: str) -> dict[str, Interval]:
+        """Return the mean of each group of rows that has one."""
+        found = {str(name): self.mean(part) for name, part in rows.groupby(by, sort=False)}
+        return {name: mean for name, mean in found.items() if mean is not None}
 
     def bounded(self, interval: Interval) -> Interval:
         """Return the part of an interval inside the bounds of the quantity.

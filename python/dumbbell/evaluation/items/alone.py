@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from dumbbell.evaluation.algorithm import Algorithm
-from dumbbell.evaluation.item import Item, Limit, Measure
+from dumbbell.evaluation.item import Item
 from dumbbell.evaluation.items.quantities import (
     COMPLETION_MEAN,
     COMPLETION_P95,
@@ -24,6 +24,8 @@ from dumbbell.evaluation.items.quantities import (
 )
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import Case, Path, Study, Traffic, greedy, seconds
+from dumbbell.judge.baseline import Limit
+from dumbbell.judge.quantity import Quantity
 from dumbbell.scenario import Bernoulli, DropTail, Flow, Forced, Link, Probe, Reroute, Scenario, Tcp, Uniform
 
 # --- congestion collapse ---
@@ -144,20 +146,21 @@ COLLAPSE = Item(
     limits=(
         Limit(
             column="backoff",
-            name="growth of the sending interval at 100 % loss",
+            label="growth of the sending interval at 100 % loss",
             better="higher",
             bound=1.8,
             breaks="does not back off when all packets are lost",
         ),
         Limit(
             column="per_rtt",
-            name="segments per RTT at 90 % loss",
+            label="segments per RTT at 90 % loss",
             bound=1.0,
             breaks="sends more than a segment per RTT when 90 % of the packets are lost",
         ),
         Limit(
             column="useful",
-            name="new data by all data on the bottleneck",
+            most=1.0,
+            label="new data by all data on the bottleneck",
             unit="%",
             scale=100.0,
             better="higher",
@@ -166,7 +169,7 @@ COLLAPSE = Item(
         ),
         Limit(
             column="resumes",
-            name="time to the first new data after the loss",
+            label="time to the first new data after the loss",
             unit="s",
             factor=1.5,
             slack=5.0,
@@ -240,7 +243,8 @@ HIGH_LOSS = Item(
     limits=(
         Limit(
             column="drop_rate",
-            name="loss rate",
+            most=1.0,
+            label="loss rate",
             unit="%",
             scale=100.0,
             factor=2.0,
@@ -347,21 +351,22 @@ OWN_FAIRNESS = Item(
     limits=(
         Limit(
             column="jain",
-            name="Jain's index of the goodputs",
+            most=1.0,
+            label="Jain's index of the goodputs",
             better="higher",
             slack=-0.1,
             breaks="shares a bottleneck unevenly among its own flows",
         ),
         Limit(
             column="converged",
-            name="0.1-fair convergence time",
+            label="0.1-fair convergence time",
             unit="s",
             factor=2.0,
             slack=2.0,
             breaks="converges slowly to fair shares",
         ),
     ),
-    reports=(Measure(column="epsilon", name="smallest by largest goodput"),),
+    reports=(Quantity(column="epsilon", most=1.0, label="smallest by largest goodput"),),
     note=(
         "The convergence time of RFC 5166 §2.3 counts from the start of the second flow, in intervals of 2 s. Flows that do "
         "not converge count with the rest of the run."
@@ -426,7 +431,7 @@ SHORT_FLOWS = Item(
         COMPLETION_P95,
         Limit(
             column="long",
-            name="goodput of the long flow",
+            label="goodput of the long flow",
             unit="Mbit/s",
             scale=1e-6,
             better="higher",
@@ -527,7 +532,7 @@ RESPONSE = Item(
     limits=(
         Limit(
             column="goodput",
-            name="goodput under random losses",
+            label="goodput under random losses",
             unit="Mbit/s",
             scale=1e-6,
             factor=1.5,
@@ -535,13 +540,13 @@ RESPONSE = Item(
         ),
         Limit(
             column="responsiveness",
-            name="congestion events until the window is halved",
+            label="congestion events until the window is halved",
             factor=2.0,
             breaks="hardly reduces its window at a loss",
         ),
         Limit(
             column="aggressiveness",
-            name="largest growth of the window per RTT after a loss",
+            label="largest growth of the window per RTT after a loss",
             unit="segments",
             factor=3.0,
             slack=2.0,
@@ -549,7 +554,13 @@ RESPONSE = Item(
         ),
     ),
     reports=(
-        Measure(column="smoothness", name="share of the window that a loss takes", unit="%", scale=100.0),
+        Quantity(
+            column="smoothness",
+            most=1.0,
+            label="share of the window that a loss takes",
+            unit="%",
+            scale=100.0,
+        ),
     ),
     note=(
         "RFC 2914 asks for a rate that conforms under comparable conditions. The number of congestion events until the "

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dumbbell.evaluation.algorithm import INITIAL_WINDOW, Algorithm
-from dumbbell.evaluation.item import Item, Limit, Measure
+from dumbbell.evaluation.item import Item
 from dumbbell.evaluation.items.alone import short_flows
 from dumbbell.evaluation.items.quantities import (
     COMPLETION_MEAN,
@@ -23,6 +23,8 @@ from dumbbell.evaluation.items.quantities import (
 )
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import SUBJECT, Case, Path, Study, Traffic, bdp_packets, greedy
+from dumbbell.judge.baseline import Limit
+from dumbbell.judge.quantity import Quantity
 from dumbbell.scenario import Cbr, DelayedAck, Scenario
 
 SOLO = "_solo"
@@ -151,7 +153,7 @@ COEXISTENCE = Item(
     limits=(
         Limit(
             column="share",
-            name="share of the fair share",
+            label="share of the fair share",
             unit="%",
             scale=100.0,
             better="higher",
@@ -161,20 +163,22 @@ COEXISTENCE = Item(
         ),
         Limit(
             column="harm",
-            name="harm to the goodput of the others",
+            most=1.0,
+            label="harm to the goodput of the others",
             slack=0.1,
             breaks="takes more than its share",
             trait="unfair",
         ),
         Limit(
             column="harm_rtt",
-            name="harm to the 95th percentile of the others' RTT",
+            most=1.0,
+            label="harm to the 95th percentile of the others' RTT",
             slack=0.1,
             breaks="delays others more than they delay each other",
         ),
         Limit(
             column="starved",
-            name="longest starvation of a flow of the others by that allowed",
+            label="longest starvation of a flow of the others by that allowed",
             slack=1.0,
             grave=True,
             breaks="starves others",
@@ -182,9 +186,9 @@ COEXISTENCE = Item(
         ),
     ),
     reports=(
-        Measure(column="starving", name="longest starvation of an own flow by that allowed"),
-        Measure(column="harm_loss", name="harm to the loss rate of the others"),
-        Measure(column="loss_other", name="loss rate of the others", unit="%", scale=100.0),
+        Quantity(column="starving", label="longest starvation of an own flow by that allowed"),
+        Quantity(column="harm_loss", most=1.0, label="harm to the loss rate of the others"),
+        Quantity(column="loss_other", most=1.0, label="loss rate of the others", unit="%", scale=100.0),
         DELAY_P95_REPORTED,
     ),
     note=(
@@ -235,7 +239,7 @@ REAL_TIME = Item(
     limits=(
         Limit(
             column="delay_p95",
-            name="95th percentile of the queueing delay of the call",
+            label="95th percentile of the queueing delay of the call",
             unit="ms",
             scale=1e3,
             factor=1.25,
@@ -244,7 +248,8 @@ REAL_TIME = Item(
         ),
         Limit(
             column="call_loss",
-            name="loss rate of the call",
+            most=1.0,
+            label="loss rate of the call",
             unit="%",
             scale=100.0,
             factor=2.0,
@@ -252,7 +257,7 @@ REAL_TIME = Item(
             breaks="causes losses in calls",
         ),
     ),
-    reports=(Measure(column="goodput", name="goodput of the flow", unit="Mbit/s", scale=1e-6),),
+    reports=(Quantity(column="goodput", label="goodput of the flow", unit="Mbit/s", scale=1e-6),),
     note="The call is a constant bit rate with jitter in place of an adaptive one.",
     x_label="buffer [BDP]",
     log_x=True,
@@ -294,7 +299,7 @@ MIXED = Item(
     cases=_mixed,
     measure=_mixed_measure,
     limits=(COMPLETION_MEAN, COMPLETION_P95, DELAY_MEAN),
-    reports=(Measure(column="long", name="goodput of the long flow", unit="Mbit/s", scale=1e-6),),
+    reports=(Quantity(column="long", label="goodput of the long flow", unit="Mbit/s", scale=1e-6),),
     x_label="load [%]",
 )
 
@@ -364,7 +369,7 @@ DEPLOYMENT = Item(
     limits=(
         Limit(
             column="share_other",
-            name="mean share of old flows by the fair share",
+            label="mean share of old flows by the fair share",
             unit="%",
             scale=100.0,
             better="higher",
@@ -374,7 +379,7 @@ DEPLOYMENT = Item(
         ),
         Limit(
             column="share",
-            name="mean share of new flows by the fair share",
+            label="mean share of new flows by the fair share",
             unit="%",
             scale=100.0,
             better="higher",
@@ -384,7 +389,8 @@ DEPLOYMENT = Item(
         ),
         Limit(
             column="utilization",
-            name="utilization with few ACKs",
+            most=1.0,
+            label="utilization with few ACKs",
             unit="%",
             scale=100.0,
             better="higher",

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from dumbbell.evaluation.item import Limit, Measure
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import Case
+from dumbbell.judge.baseline import Limit
+from dumbbell.judge.quantity import Quantity
 
 DELAY_MEAN = Limit(
     column="delay_mean",
-    name="mean queueing delay",
+    label="mean queueing delay",
     unit="ms",
     scale=1e3,
     factor=1.25,
@@ -21,10 +22,11 @@ DELAY_MEAN = Limit(
     breaks="builds longer queues than the baselines",
     strength="keeps queues shorter than half of the baselines'",
 )
-DELAY_P95 = replace(DELAY_MEAN, column="delay_p95", name="95th percentile of the queueing delay")
+DELAY_P95 = replace(DELAY_MEAN, column="delay_p95", label="95th percentile of the queueing delay")
 UTILIZATION = Limit(
     column="utilization",
-    name="utilization",
+    most=1.0,
+    label="utilization",
     unit="%",
     scale=100.0,
     better="higher",
@@ -33,7 +35,8 @@ UTILIZATION = Limit(
 )
 LOSS = Limit(
     column="drop_rate",
-    name="loss rate",
+    most=1.0,
+    label="loss rate",
     unit="%",
     scale=100.0,
     factor=2.0,
@@ -43,18 +46,18 @@ LOSS = Limit(
 )
 COMPLETION_MEAN = Limit(
     column="completion_mean",
-    name="mean completion time",
+    label="mean completion time",
     unit="s",
     factor=1.25,
     breaks="completes transfers later than the baselines",
     strength="completes transfers in less than half of the baselines' time",
 )
 COMPLETION_P95 = replace(
-    COMPLETION_MEAN, column="completion_p95", name="95th percentile of the completion time", factor=1.5
+    COMPLETION_MEAN, column="completion_p95", label="95th percentile of the completion time", factor=1.5
 )
 GOODPUT = Limit(
     column="goodput",
-    name="goodput",
+    label="goodput",
     unit="Mbit/s",
     scale=1e-6,
     better="higher",
@@ -63,9 +66,11 @@ GOODPUT = Limit(
 )
 
 
-def reported(limit: Limit) -> Measure:
+def reported(limit: Limit) -> Quantity:
     """Return the quantity of a limit for an item that has no limit of it."""
-    return Measure(column=limit.column, name=limit.name, unit=limit.unit, scale=limit.scale)
+    return Quantity(
+        column=limit.column, label=limit.label, unit=limit.unit, scale=limit.scale, most=limit.most
+    )
 
 
 DELAY_REPORTED, DELAY_P95_REPORTED = reported(DELAY_MEAN), reported(DELAY_P95)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dumbbell.evaluation.algorithm import Algorithm
-from dumbbell.evaluation.item import Item, Limit, Measure
+from dumbbell.evaluation.item import Item
 from dumbbell.evaluation.items.quantities import (
     COMPLETION_MEAN,
     COMPLETION_P95,
@@ -25,6 +25,8 @@ from dumbbell.evaluation.items.quantities import (
 from dumbbell.evaluation.means import Need, registered
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import Case, Path, Study, Traffic, bdp_packets, greedy, seconds
+from dumbbell.judge.baseline import Limit
+from dumbbell.judge.quantity import Quantity
 from dumbbell.scenario import Cbr, LinkChange, Reorder, Scenario, Transfer
 
 # --- active queue management ---
@@ -78,7 +80,7 @@ AQM = Item(
     limits=(UTILIZATION, DELAY_MEAN),
     reports=(
         LOSS_REPORTED,
-        Measure(column="mark_rate", name="share of marked packets", unit="%", scale=100.0),
+        Quantity(column="mark_rate", most=1.0, label="share of marked packets", unit="%", scale=100.0),
     ),
     needs=(Need("queues", DISCIPLINES, "a queue discipline that manages the delay"),),
     partly=tuple(Need("queues", (name,), name) for name in DISCIPLINES),
@@ -141,7 +143,8 @@ CIRCUIT_BREAKER = Item(
     limits=(
         Limit(
             column="sustained",
-            name="loss of the constant bit rate in three seconds in a row",
+            most=1.0,
+            label="loss of the constant bit rate in three seconds in a row",
             unit="%",
             scale=100.0,
             bound=BREAKER_LOSS,
@@ -149,8 +152,8 @@ CIRCUIT_BREAKER = Item(
         ),
     ),
     reports=(
-        Measure(column="worst", name="loss in the worst second", unit="%", scale=100.0),
-        Measure(column="loss", name="loss rate", unit="%", scale=100.0),
+        Quantity(column="worst", most=1.0, label="loss in the worst second", unit="%", scale=100.0),
+        Quantity(column="loss", most=1.0, label="loss rate", unit="%", scale=100.0),
     ),
     note="The breaker is evaluated after the run: it would stop if it lost 10 % in each of three seconds in a row.",
 )
@@ -210,7 +213,8 @@ VARYING_DELAY = Item(
         UTILIZATION,
         Limit(
             column="spurious",
-            name="spurious retransmissions",
+            most=1.0,
+            label="spurious retransmissions",
             unit="%",
             scale=100.0,
             factor=2.0,
@@ -258,7 +262,7 @@ IOT = Item(
     cases=_iot,
     measure=_iot_measure,
     limits=(COMPLETION_MEAN,),
-    reports=(Measure(column="apart", name="longer by shorter transfer"),),
+    reports=(Quantity(column="apart", label="longer by shorter transfer"),),
 )
 
 # --- high delay ---
@@ -446,7 +450,7 @@ TRANSIENTS = Item(
         COMPLETION_P95,
         Limit(
             column="regained",
-            name="time to 80 % of a rate that becomes free",
+            label="time to 80 % of a rate that becomes free",
             unit="s",
             factor=1.5,
             slack=1.0,
@@ -454,7 +458,8 @@ TRANSIENTS = Item(
         ),
         Limit(
             column="cross_loss",
-            name="loss of the traffic that starts",
+            most=1.0,
+            label="loss of the traffic that starts",
             unit="%",
             scale=100.0,
             factor=2.0,
@@ -542,7 +547,7 @@ PATH_CHANGE = Item(
     limits=(
         Limit(
             column="adapted",
-            name="time to 90 % of the rate",
+            label="time to 90 % of the rate",
             unit="s",
             factor=1.5,
             slack=1.0,
@@ -550,8 +555,8 @@ PATH_CHANGE = Item(
         ),
     ),
     reports=(
-        Measure(column="delay_mean", name="mean queueing delay after the change", unit="ms", scale=1e3),
-        Measure(column="drop_rate", name="loss rate after the change", unit="%", scale=100.0),
+        Quantity(column="delay_mean", label="mean queueing delay after the change", unit="ms", scale=1e3),
+        Quantity(column="drop_rate", most=1.0, label="loss rate after the change", unit="%", scale=100.0),
     ),
     note="In a blackout, the link carries 1 kbit/s. A flow that does not reach 90 % counts with the rest of the run.",
 )
@@ -599,7 +604,7 @@ DATA_CENTRE = Item(
     limits=(COMPLETION_MEAN, COMPLETION_P95),
     reports=(
         LOSS_REPORTED,
-        Measure(column="backlog", name="longest queue", unit="packets"),
+        Quantity(column="backlog", label="longest queue", unit="packets"),
     ),
     note="The smallest timeout is 1 s (RFC 6298), as everywhere here; data centres use less.",
 )

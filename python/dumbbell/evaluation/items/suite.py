@@ -9,10 +9,12 @@ from functools import partial
 import numpy as np
 
 from dumbbell.evaluation.algorithm import Algorithm
-from dumbbell.evaluation.item import Item, Limit, Measure
+from dumbbell.evaluation.item import Item
 from dumbbell.evaluation.items.quantities import DELAY_MEAN, LOSS, LOSS_REPORTED, UTILIZATION, link
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import SUBJECT, Case, Path, Study, Traffic, bdp_packets
+from dumbbell.judge.baseline import Limit
+from dumbbell.judge.quantity import Quantity
 from dumbbell.quantities import written_time
 from dumbbell.scenario import DropTail, Flow, Greedy, Probe, Scenario, Tcp, Uniform
 from dumbbell.topologies import parking_lot
@@ -296,14 +298,14 @@ SUITE_RAMP_UP = Item(
     limits=(
         Limit(
             column="time_1500k",
-            name="time to 1.5 MB",
+            label="time to 1.5 MB",
             unit="s",
             factor=1.5,
             slack=0.5,
             breaks="ramps up slowly beside an existing flow",
         ),
     ),
-    reports=(Measure(column="time_150k", name="time to 150 kB", unit="s"),),
+    reports=(Quantity(column="time_150k", label="time to 150 kB", unit="s"),),
     note=(
         f"{DRAFT}, central link of 10 Mbit/s with half of its load in the reverse direction. The existing flow is the first "
         "baseline."
@@ -366,7 +368,7 @@ SUITE_IMPACT = Item(
     limits=(
         Limit(
             column="throughput_other",
-            name="throughput of the baseline's sessions",
+            label="throughput of the baseline's sessions",
             unit="Mbit/s",
             scale=1e-6,
             better="higher",
@@ -375,7 +377,7 @@ SUITE_IMPACT = Item(
         ),
         Limit(
             column="throughput",
-            name="throughput of its own sessions",
+            label="throughput of its own sessions",
             unit="Mbit/s",
             scale=1e-6,
             better="higher",
@@ -384,13 +386,13 @@ SUITE_IMPACT = Item(
         ),
         Limit(
             column="completion_other",
-            name="mean completion time of the baseline's sessions",
+            label="mean completion time of the baseline's sessions",
             unit="s",
             factor=1.5,
             breaks="delays sessions of the baselines",
         ),
     ),
-    reports=(Measure(column="completion", name="mean completion time of its own sessions", unit="s"),),
+    reports=(Quantity(column="completion", label="mean completion time of its own sessions", unit="s"),),
     note=f"{DRAFT}, access network. Both camps have sessions of the same sizes and times.",
 )
 
@@ -447,7 +449,8 @@ SUITE_FAIRNESS = Item(
     limits=(
         Limit(
             column="ratio",
-            name="smaller by larger goodput",
+            most=1.0,
+            label="smaller by larger goodput",
             better="higher",
             factor=0.75,
             slack=-0.05,
@@ -516,7 +519,8 @@ SUITE_PARKING_LOT = Item(
     limits=(
         Limit(
             column="ratio",
-            name="goodput over three hops by that over one",
+            most=1.0,
+            label="goodput over three hops by that over one",
             better="higher",
             factor=0.5,
             slack=-0.02,
