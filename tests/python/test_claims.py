@@ -8,6 +8,7 @@ import pytest
 
 from dumbbell.claims import COUNTS, Aims, Claim, Register, judge, measured_score, scoreboard
 from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
+from dumbbell.judge.rule import Within
 from dumbbell.report.numbers import number
 
 FILE = """
@@ -386,7 +387,8 @@ def test_a_tolerance_that_includes_zero_says_so(paper_value, kind, tolerance, in
         tolerance_kind=kind,
         tolerance=tolerance,
     )
-    assert claim.tolerates_zero is includes
+    assert isinstance(claim.judged_by, Within)
+    assert claim.judged_by.tolerates_zero is includes
     assert ("includes zero" in claim.rule()) is includes
 
 
