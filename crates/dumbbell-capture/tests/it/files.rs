@@ -1,8 +1,7 @@
 //! Files of packets, read by libraries: every header is valid, and their contents agree with the engine.
 
-mod common;
 
-use common::{TestFile, capture, losses, scenario};
+use crate::common::{TestFile, capture, losses, scenario};
 use dumbbell_capture::files::CaptureError;
 use dumbbell_capture::{Files, Outputs};
 use dumbbell_sim::Scenario;
