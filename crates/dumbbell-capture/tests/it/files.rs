@@ -1,6 +1,5 @@
 //! Files of packets, read by libraries: every header is valid, and their contents agree with the engine.
 
-
 use crate::common::{TestFile, capture, losses, scenario};
 use dumbbell_capture::files::CaptureError;
 use dumbbell_capture::{Files, Outputs};

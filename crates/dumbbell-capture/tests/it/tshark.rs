@@ -8,7 +8,6 @@
 //! * The first acknowledgement that it sees cannot be a duplicate. Ours is one if no byte has arrived (RFC 5681 §2).
 //! * A repeated acknowledgement is a duplicate for it even if no data is outstanding; RFC 5681 §2 requires that there is.
 
-
 use crate::common::{TestFile, capture, losses, scenario};
 use serde_json::{Value, json};
 use std::path::Path;
