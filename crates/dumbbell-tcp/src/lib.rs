@@ -4,14 +4,12 @@
 //! The congestion control computes the window; the sender decides which segment to send and when. [`TcpParams`]
 //! contains every rule in which implementations differ; an environment is a preset of these parameters.
 
-pub mod by_time;
 pub mod config;
-pub mod fine;
-pub mod ranges;
-pub mod rate;
+mod fine;
+mod ranges;
 pub mod receiver;
 pub mod rtt;
-pub mod scoreboard;
+mod scoreboard;
 pub mod segment;
 pub mod sender;
 

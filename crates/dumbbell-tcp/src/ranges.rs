@@ -15,11 +15,6 @@ impl RangeSet {
         self.ranges.is_empty()
     }
 
-    /// Number of ranges.
-    pub fn len(&self) -> usize {
-        self.ranges.len()
-    }
-
     /// Removes all ranges.
     pub fn clear(&mut self) {
         self.ranges.clear();

@@ -5,80 +5,23 @@
 //! that windows of ten thousand segments stay cheap: newly acknowledged parts are visited once, and the edge below
 //! which holes count as lost only rises, as does the pointer to the next hole to repair.
 
-use crate::by_time::{Deliveries, Resent};
+mod by_time;
+mod rate;
+mod sent;
+
 use crate::ranges::RangeSet;
-use crate::rate::DeliveryRate;
+use by_time::Resent;
 use dumbbell_cc::{LostSegment, RateSample};
 use dumbbell_units::{Time, prefetch, prefetch_ends};
+use rate::DeliveryRate;
+use sent::{EVER_REPORTED, LOST, LOST_EARLY, RESENT, SACKED};
 use std::collections::VecDeque;
 
-const SACKED: u8 = 1;
-const LOST: u8 = 2;
-const RESENT: u8 = 4;
-/// Selectively acknowledged at some time, even if reports were cleared since.
-const EVER_REPORTED: u8 = 8;
-/// Counted as lost before enough data above it was reported.
-const LOST_EARLY: u8 = 16;
+pub use by_time::Deliveries;
+pub use sent::Sent;
 
 /// Ranges that an ACK reports at most.
 const MAX_RANGES: usize = 3;
-
-/// One segment that was sent and is not cumulatively acknowledged.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// First byte.
-    pub seq: u64,
-    /// Time of the last transmission.
-    pub sent_at: Time,
-    /// Payload in bytes.
-    pub len: u32,
-    /// Number of transmissions, at least 1; saturates.
-    pub transmissions: u8,
-    /// Number of transmissions considered lost.
-    losses: u8,
-    flags: u8,
-}
-
-impl Sent {
-    /// First byte after the segment.
-    pub fn end(&self) -> u64 {
-        self.seq + u64::from(self.len)
-    }
-
-    /// True if the receiver reported it.
-    pub fn is_sacked(&self) -> bool {
-        self.flags & SACKED != 0
-    }
-
-    /// True if its acknowledgement gives a round-trip time sample: it was sent once and never reported.
-    pub fn is_timed_by_acknowledgement(&self) -> bool {
-        self.transmissions == 1 && self.flags & EVER_REPORTED == 0
-    }
-
-    /// Bytes not yet reported.
-    fn undelivered(&self) -> u64 {
-        if self.flags & EVER_REPORTED == 0 { u64::from(self.len) } else { 0 }
-    }
-
-    /// True if its first transmission is neither reported nor lost.
-    fn is_first_out(&self) -> bool {
-        self.transmissions == 1 && self.flags & (SACKED | LOST) == 0
-    }
-
-    /// True if it was neither reported nor retransmitted in this recovery.
-    fn is_hole(&self) -> bool {
-        self.flags & (SACKED | RESENT) == 0
-    }
-
-    /// Bytes it contributes to the pipe: once unless reported or lost, plus once if retransmitted.
-    fn in_pipe(&self) -> u64 {
-        if self.is_sacked() {
-            return 0;
-        }
-        let copies = u64::from(self.flags & LOST == 0) + u64::from(self.flags & RESENT != 0);
-        copies * u64::from(self.len)
-    }
-}
 
 /// The outstanding segments and their state.
 #[derive(Clone, Debug, Default)]
@@ -291,7 +234,7 @@ impl Scoreboard {
 
     /// Appends a segment sent for the first time.
     pub fn push(&mut self, seq: u64, len: u32, now: Time) {
-        self.ring.push_back(Sent { seq, sent_at: now, len, transmissions: 1, losses: 0, flags: 0 });
+        self.ring.push_back(Sent::new(seq, len, now));
         self.pipe += u64::from(len);
         if let Some(rate) = &mut self.rate {
             rate.on_sent(now, self.pipe);

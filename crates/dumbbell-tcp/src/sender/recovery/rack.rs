@@ -19,7 +19,7 @@ use super::probe::{ProbeTimes, TailProbe};
 use super::prr::{PrrBound, Reduction};
 use super::undo::{Finding, ForwardRecovery, Frto, Reaction};
 use super::{LossRecovery, NewAck, Start};
-use crate::by_time::Deliveries;
+use crate::scoreboard::Deliveries;
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
 use crate::sender::observation::Cause;

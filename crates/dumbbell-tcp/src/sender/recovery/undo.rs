@@ -4,7 +4,7 @@
 //! retransmitted echoes a time before the retransmission (Eifel detection, RFC 3522). A timeout was also spurious if new
 //! data, sent in place of further retransmissions, finds that data arrived that was sent once (F-RTO, RFC 5682).
 
-use crate::by_time::Deliveries;
+use crate::scoreboard::Deliveries;
 use dumbbell_cc::{Signal, Undo};
 use dumbbell_units::{Time, choice};
 

@@ -4,17 +4,17 @@
 //! First transmissions are in the order of the scoreboard, and retransmissions are queued in the order in which they were
 //! sent. So each is examined until its time has passed, and then never again.
 
-use crate::scoreboard::Sent;
+use super::sent::Sent;
 use dumbbell_units::Time;
 use std::collections::VecDeque;
 
 /// A retransmission.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Resent {
+pub(super) struct Resent {
     /// First byte after the segment.
-    pub(crate) end: u64,
+    pub(super) end: u64,
     /// When it was sent.
-    pub(crate) sent_at: Time,
+    pub(super) sent_at: Time,
 }
 
 /// What deliveries say about the order and the time of transmissions.
@@ -40,9 +40,9 @@ pub struct Deliveries {
     /// This ACK delivers a segment that was sent more than once.
     includes_resent: bool,
     /// The first transmissions of so many segments from the oldest on need not be examined.
-    pub(crate) examined: usize,
+    pub(super) examined: usize,
     /// Retransmissions in the order of their transmission.
-    pub(crate) resent: VecDeque<Resent>,
+    pub(super) resent: VecDeque<Resent>,
 }
 
 impl Default for Deliveries {
@@ -66,13 +66,13 @@ impl Default for Deliveries {
 
 impl Deliveries {
     /// The handshake took this long: a measurement like those of segments [RFC 8985 §5.2].
-    pub(crate) fn on_handshake(&mut self, rtt: Time) {
+    pub(super) fn on_handshake(&mut self, rtt: Time) {
         self.min_rtt = self.min_rtt.min(rtt);
     }
 
     /// An ACK arrived, which echoes this time if there are timestamps.
     #[inline]
-    pub(crate) fn begin_ack(&mut self, echo: Option<Time>) {
+    pub(super) fn begin_ack(&mut self, echo: Option<Time>) {
         self.echo = echo;
         self.original = u64::MAX;
         self.includes_resent = false;
@@ -80,7 +80,7 @@ impl Deliveries {
     }
 
     /// A segment was reported, for the first time if `is_news`.
-    pub(crate) fn on_reported(&mut self, sent: &Sent, is_news: bool, now: Time) {
+    pub(super) fn on_reported(&mut self, sent: &Sent, is_news: bool, now: Time) {
         self.reported += 1;
         if is_news {
             self.on_delivered(sent, now);
@@ -89,7 +89,7 @@ impl Deliveries {
 
     /// A segment was acknowledged, for the first time if `is_news`.
     #[inline]
-    pub(crate) fn on_acknowledged(&mut self, sent: &Sent, is_news: bool, now: Time) {
+    pub(super) fn on_acknowledged(&mut self, sent: &Sent, is_news: bool, now: Time) {
         self.examined = self.examined.saturating_sub(1);
         if sent.is_sacked() {
             self.reported -= 1;
@@ -100,7 +100,7 @@ impl Deliveries {
     }
 
     /// All reports are cleared.
-    pub(crate) fn on_cleared(&mut self) {
+    pub(super) fn on_cleared(&mut self) {
         self.reported = 0;
         self.examined = 0;
     }

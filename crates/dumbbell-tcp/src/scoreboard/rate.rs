@@ -173,16 +173,6 @@ impl DeliveryRate {
         self.marked = marked;
     }
 
-    /// Bytes delivered since the connection began.
-    pub fn delivered(&self) -> u64 {
-        self.delivered
-    }
-
-    /// Bytes considered lost since the connection began.
-    pub fn lost(&self) -> u64 {
-        self.lost
-    }
-
     /// The sample of the processed ACK, if it delivered anything. Its interval is at least the minimum round-trip
     /// time, in seconds and infinite before the first.
     #[inline]
@@ -276,7 +266,7 @@ mod tests {
         let sample = rate.take_sample(None, f64::INFINITY).unwrap();
         assert_eq!((sample.delivered, sample.interval, sample.lost), (2_000, Time(50 * MS), 0));
         assert!(sample.is_retransmission);
-        assert_eq!((rate.delivered(), rate.lost()), (3_000, 1_000));
+        assert_eq!((rate.delivered, rate.lost), (3_000, 1_000));
         assert_eq!(rate.take_sample(None, f64::INFINITY), None);
     }
 
