@@ -6,7 +6,7 @@ use crate::draw::Draw;
 use crate::generator::{opportunities, written};
 use dumbbell_cc::{AlgorithmSpec, Mechanisms};
 use dumbbell_net::SourceSpec;
-use dumbbell_tcp::sender::recovery::RecoverySpec;
+use dumbbell_tcp::RecoverySpec;
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Members, Node};
 use serde_json::json;

@@ -78,7 +78,7 @@ impl TcpHeaders {
         let shift = (0..LARGEST_SHIFT).find(fits).unwrap_or(LARGEST_SHIFT);
         TcpHeaders {
             mss: params.mss.0 as u16,
-            has_sack: params.recovery.uses_sack(),
+            has_sack: params.recovery.properties().uses_sack,
             has_timestamps: params.timestamps,
             ecn: params.ecn,
             // Conversions of numbers that are too large saturate.

@@ -13,9 +13,9 @@ mod scoreboard;
 pub mod segment;
 pub mod sender;
 
+pub use config::recovery::RecoverySpec;
 pub use config::{DelayedAck, Rules, Tcp, TcpParams, WireSizes};
 pub use receiver::Receiver;
 pub use rtt::HostClock;
 pub use segment::{AckSegment, DataSegment, SackBlocks};
-pub use sender::recovery::RecoverySpec;
 pub use sender::{Cause, Observation, Sender, SenderStats, TIMERS, TcpEvent, TcpEventKind};

@@ -119,7 +119,7 @@ impl Receiver {
             rcv_nxt: 0,
             out_of_order: RangeSet::default(),
             recent: [(0, 0); 4],
-            uses_sack: params.recovery.uses_sack(),
+            uses_sack: params.recovery.properties().uses_sack,
             reports_duplicates: params.recovery.reports_duplicates(),
             ecn: params.ecn,
             is_marked: false,
@@ -330,7 +330,7 @@ mod tests {
     use super::*;
     use crate::RecoverySpec;
     use crate::config::DelayedAckParams;
-    use crate::sender::recovery::RackRules;
+    use crate::config::recovery::RackRules;
 
     fn data(seq: u64, len: u32) -> DataSegment {
         DataSegment::new(seq, len)

@@ -5,8 +5,9 @@ use super::{Finding, Tree};
 /// The sources of the sender.
 const SENDER: &str = "crates/dumbbell-tcp/src/";
 
-/// Files that may name environments: their recoveries with the registry, and their presets.
-const OF_ENVIRONMENTS: [&str; 4] = [
+/// Files that may name environments: their recoveries with the registries, and their presets.
+const OF_ENVIRONMENTS: [&str; 5] = [
+    "crates/dumbbell-tcp/src/config/recovery.rs",
     "crates/dumbbell-tcp/src/sender/recovery/mod.rs",
     "crates/dumbbell-tcp/src/sender/recovery/ns2_",
     "crates/dumbbell-tcp/src/sender/recovery/ns3_",

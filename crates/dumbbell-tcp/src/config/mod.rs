@@ -4,15 +4,16 @@
 //! environment (the defaults of everything else), then overrides single parameters.
 
 mod presets;
+pub mod recovery;
 
 use crate::rtt::{RfcTimer, TimerSpec};
 use crate::segment::SackBlocks;
-use crate::sender::recovery::RecoverySpec;
 use dumbbell_cc::probes::OWN;
 use dumbbell_cc::{AlgorithmSpec, External, Mechanisms, ReductionBase, WindowRules};
 use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
 use dumbbell_units::{Bytes, Time, Value, Window, choice, params};
 pub use presets::Rules;
+use recovery::RecoverySpec;
 
 /// Size of the option that requests queueing times, in bytes [chan2004 §3.1].
 const AQT_OPTION: u32 = 8;
@@ -318,15 +319,16 @@ impl TcpParams {
                 ),
             ));
         }
-        let carried_out = self.recovery.mechanisms();
+        let carried_out = self.recovery.properties().mechanisms;
         let stray: Vec<&str> = m
             .letters()
             .filter(|letter| Mechanisms::OF_RECOVERIES.contains(letter) && !carried_out.contains(letter))
             .collect();
         if !stray.is_empty() {
             let carries_out = |name: &&&str| {
-                RecoverySpec::named(name)
-                    .is_some_and(|spec| stray.iter().all(|letter| spec.mechanisms().contains(letter)))
+                RecoverySpec::named(name).is_some_and(|spec| {
+                    stray.iter().all(|letter| spec.properties().mechanisms.contains(letter))
+                })
             };
             let recoveries: Vec<&str> = RecoverySpec::NAMES.iter().filter(carries_out).copied().collect();
             return Err(refuse(
@@ -341,7 +343,7 @@ impl TcpParams {
         if m.spike_suppression && self.pacing != Pacing::Off {
             return Err(refuse("pacing", "a table".into(), "\"off\": mechanism J sets the pace"));
         }
-        if self.window.reduction_base == ReductionBase::Pipe && !self.recovery.keeps_scoreboard() {
+        if self.window.reduction_base == ReductionBase::Pipe && !self.recovery.properties().keeps_scoreboard {
             return Err(refuse(
                 "window.reduction_base",
                 format!(

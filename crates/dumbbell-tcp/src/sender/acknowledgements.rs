@@ -50,7 +50,7 @@ impl Sender {
         {
             recovery.on_duplicate_report(connection, now, range);
         }
-        if (is_duplicate || !ack.sack.is_empty()) && recovery.uses_sack() {
+        if (is_duplicate || !ack.sack.is_empty()) && recovery.properties().uses_sack {
             if is_duplicate && recovery.ignores_duplicates() {
                 return false;
             }

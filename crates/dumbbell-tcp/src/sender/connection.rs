@@ -157,6 +157,7 @@ impl Connection {
     ) -> Self {
         let mss = params.mss.0 as u32;
         let mechanisms = params.mechanisms;
+        let recovery = params.recovery.properties();
         let two_segments = 2.0 * f64::from(mss);
         let (initial_window, loss_window) = if mechanisms.window_of_two {
             (two_segments, two_segments)
@@ -168,7 +169,7 @@ impl Connection {
             .with_initial_ssthresh(params.initial_ssthresh.bytes(mss))
             .with_rules(params.window)
             .with_mechanisms(mechanisms)
-            .with_late_threshold(params.recovery.defers_threshold())
+            .with_late_threshold(recovery.defers_threshold)
             .with_ecn_capable(params.ecn != EcnMode::Off)
             .with_random(random);
         let congestion = control(&setup);
@@ -177,7 +178,7 @@ impl Connection {
         if congestion.uses_rate_samples() {
             scoreboard.sample_rate(now);
         }
-        if params.recovery.detects_by_time() {
+        if recovery.detects_by_time {
             scoreboard.detect_by_time();
         }
         Connection {
@@ -192,7 +193,7 @@ impl Connection {
             send_queue: SendQueue::new(params.nagle, mss, max_window),
             scoreboard,
             next_index: 0,
-            duplicates: Duplicates::new(params.limited_transmit, params.recovery.stops_on_duplicates()),
+            duplicates: Duplicates::new(params.limited_transmit, recovery.stops_on_duplicates),
             in_recovery: false,
             resend: Resend { head: None, went_back: Cause::Timeout },
             burst: Burst { sent: 0, limit: if mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX } },

@@ -14,7 +14,7 @@ mod limits;
 mod observation;
 mod opening;
 mod pacer;
-pub mod recovery;
+mod recovery;
 mod retransmission;
 mod send_queue;
 mod stats;

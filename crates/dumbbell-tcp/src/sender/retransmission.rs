@@ -27,7 +27,7 @@ impl RetransmissionTimer {
             round_end: 0,
             estimator,
             timestamps: params.timestamps,
-            times_resent: params.recovery.times_resent(),
+            times_resent: params.recovery.properties().times_resent,
             timed: None,
         }
     }

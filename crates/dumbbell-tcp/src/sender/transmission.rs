@@ -40,7 +40,7 @@ impl Sender {
         let segment = if connection.in_recovery || connection.scoreboard.detects_by_time() {
             recovery.poll(connection, now)?
         } else {
-            if connection.scoreboard.has_sacked() && recovery.keeps_scoreboard() {
+            if connection.scoreboard.has_sacked() && recovery.properties().keeps_scoreboard {
                 connection.skip_sacked();
             }
             connection.poll_window(now)?

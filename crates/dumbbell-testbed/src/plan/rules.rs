@@ -4,9 +4,9 @@ use super::control::kernels_own;
 use super::{LARGEST_PACKET, LEAST_MTU, refuse, refuse_name};
 use crate::host::{HostSpec, Peer};
 use dumbbell_tcp::TcpParams;
+use dumbbell_tcp::config::recovery::{Frto, RecoverySpec};
 use dumbbell_tcp::config::{DelayedAck, EcnMode, Pacing};
 use dumbbell_tcp::rtt::{LinuxTimer, RfcTimer, TimerSpec};
-use dumbbell_tcp::sender::recovery::{Frto, RecoverySpec};
 use dumbbell_units::spec::{Field, Members, Params, SpecError};
 use dumbbell_units::{Time, Value, Window};
 use std::net::Ipv4Addr;
@@ -307,7 +307,7 @@ impl Rules<'_> {
             // Otherwise a connection begins with what an earlier one has learnt.
             ("tcp_no_metrics_save", flag(true)),
             ("tcp_slow_start_after_idle", flag(p.idle_restart)),
-            ("tcp_sack", flag(p.recovery.uses_sack())),
+            ("tcp_sack", flag(p.recovery.properties().uses_sack)),
             ("tcp_dsack", flag(p.recovery.reports_duplicates())),
             ("tcp_timestamps", flag(p.timestamps)),
             ("tcp_window_scaling", flag(true)),

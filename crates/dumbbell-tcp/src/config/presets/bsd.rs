@@ -1,8 +1,8 @@
 //! BSD as in the x-kernel's simulator: Reno, coarse ticks, windows in whole bytes and reduced to whole segments.
 
 use crate::config::TcpParams;
+use crate::config::recovery::{RecoverySpec, RenoRules, TahoeRules};
 use crate::rtt::{BsdTimer, TimerSpec};
-use crate::sender::recovery::{RecoverySpec, RenoRules, TahoeRules};
 use dumbbell_cc::{GrowWhen, Growth, ReductionBase, WindowRules};
 use dumbbell_units::Window;
 

@@ -8,9 +8,9 @@
 //! again. The delay of acknowledgements does not adapt to the traffic. Options of selective acknowledgements lack their
 //! first 4 bytes.
 
+use crate::config::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackRules, RecoverySpec};
 use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
 use crate::rtt::{LinuxTimer, TimerSpec};
-use crate::sender::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackRules, RecoverySpec};
 use dumbbell_cc::algorithms::bbr::BbrParams;
 use dumbbell_cc::algorithms::cubic::CubicParams;
 use dumbbell_cc::algorithms::dctcp::DctcpParams;

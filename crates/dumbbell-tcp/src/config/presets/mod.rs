@@ -10,7 +10,7 @@ mod ns3;
 mod rfc;
 
 use super::{EcnMode, TcpParams};
-use crate::sender::recovery::RecoverySpec;
+use crate::config::recovery::RecoverySpec;
 use dumbbell_cc::{AlgorithmSpec, Mechanisms};
 use dumbbell_units::choice;
 

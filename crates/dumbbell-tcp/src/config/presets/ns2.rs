@@ -1,11 +1,11 @@
 //! The simulator ns-2.35: the agents `TCP` (Tahoe), `Reno`, `Newreno`, `Sack1` and `Vegas` with their defaults: packets
 //! of 1,000 bytes and 40 bytes of headers.
 
-use crate::config::{Headers, TcpParams};
-use crate::rtt::{RfcTimer, TimerSpec};
-use crate::sender::recovery::{
+use crate::config::recovery::{
     Deflation, NewRenoRules, Ns2SackRules, Ns2VegasRules, RecoverySpec, RenoRules, TahoeRules,
 };
+use crate::config::{Headers, TcpParams};
+use crate::rtt::{RfcTimer, TimerSpec};
 use dumbbell_cc::algorithms::vegas::VegasParams;
 use dumbbell_cc::delay::Numerator;
 use dumbbell_cc::{AlgorithmSpec, GrowWhen, Mechanisms, ReductionBase, WindowRules};

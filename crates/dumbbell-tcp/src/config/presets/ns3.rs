@@ -1,9 +1,9 @@
 //! The simulator ns-3.37 with its defaults and its classic recovery: always SACK, timers in milliseconds, 42 bytes of
 //! PPP, IP and TCP headers. It has no Tahoe and no Reno without SACK.
 
+use crate::config::recovery::{Ns3SackRules, RecoverySpec};
 use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
 use crate::rtt::{RfcTimer, TimerSpec};
-use crate::sender::recovery::{Ns3SackRules, RecoverySpec};
 use dumbbell_cc::algorithms::westwoodp::{IntervalRtt, WestwoodPlusParams};
 use dumbbell_cc::{AlgorithmSpec, GrowWhen, Growth, Mechanisms, ReductionBase, WindowRules};
 use dumbbell_units::{Bytes, Time, Window};

@@ -1,7 +1,7 @@
 //! The RFCs: the defaults of [`TcpParams`].
 
 use crate::config::TcpParams;
-use crate::sender::recovery::RecoverySpec;
+use crate::config::recovery::RecoverySpec;
 
 pub(super) fn defaults() -> TcpParams {
     TcpParams::default()

@@ -1,7 +1,7 @@
 //! Loss recovery: when a segment is considered lost, what is retransmitted, and how much at a time.
 //!
-//! Recoveries are a closed set, one file and one line each. A recovery owns its parameters and its state; code specific
-//! to one environment is in the file of that environment's recovery. The connection calls the hooks in the same order
+//! Recoveries are a closed set, with one file each and one line in [`config::recovery`](crate::config::recovery), which
+//! has their parameters. A recovery owns its state; code specific to one environment is in the file of that environment's recovery. The connection calls the hooks in the same order
 //! for every ACK: [`ignores_duplicates`](LossRecovery::ignores_duplicates), then
 //! [`on_duplicate_ack`](LossRecovery::on_duplicate_ack), or [`on_new_ack`](LossRecovery::on_new_ack) before and
 //! [`on_acknowledged`](LossRecovery::on_acknowledged) after the scoreboard, the timer and the congestion control have
@@ -9,24 +9,40 @@
 
 mod fast;
 mod fine;
+mod newreno;
+mod ns2_sack;
+mod ns2_vegas;
+mod ns3_sack;
 mod probe;
 mod prr;
+mod rack;
+mod reno;
+mod rfc6675;
+mod tahoe;
 mod undo;
 
 use super::connection::Connection;
 use super::observation::Cause;
 use super::timers::TimerKind;
+use crate::config::recovery::{Properties, RecoveryRules, RecoverySpec, recoveries};
 use crate::segment::DataSegment;
 use dumbbell_cc::Mechanisms;
-use dumbbell_units::spec::Params;
-use dumbbell_units::{Time, tagged};
+use dumbbell_units::Time;
+use newreno::NewReno;
+use ns2_sack::Ns2Sack;
+use ns2_vegas::Ns2Vegas;
+use ns3_sack::Ns3Sack;
+use rack::Rack;
+use reno::Reno;
+use rfc6675::Rfc6675;
+use tahoe::Tahoe;
 
 /// The setup of a recovery at the start of a connection.
-pub struct Start {
+pub(super) struct Start {
     /// Time of the start.
-    pub now: Time,
+    pub(super) now: Time,
     /// The switches of TCP Vegas. The recovery owns C, D and E, and takes F into account.
-    pub mechanisms: Mechanisms,
+    pub(super) mechanisms: Mechanisms,
 }
 
 /// How a recovery classifies an ACK for new data.
@@ -54,31 +70,11 @@ impl NewAck {
 /// Required: [`new`](Self::new), [`on_duplicate_ack`](Self::on_duplicate_ack), [`on_new_ack`](Self::on_new_ack) and
 /// [`on_timeout`](Self::on_timeout). The rest is optional.
 pub(super) trait LossRecovery: Sized {
-    /// Parameters a scenario may give.
-    type Params: Params;
-    /// True if the receiver sends SACK blocks [RFC 2018].
-    const USES_SACK: bool = false;
-    /// True if it derives the data in the network from a scoreboard of these reports.
-    const KEEPS_SCOREBOARD: bool = false;
-    /// Letters of the Vegas mechanisms that it implements.
-    const MECHANISMS: &'static str = "";
-    /// True if it leaves the threshold unchanged when the window is reduced by a quarter.
-    const DEFERS_THRESHOLD: bool = false;
-    /// True if it continues to time a retransmitted segment.
-    const TIMES_RESENT: bool = false;
-    /// True if the first two duplicate ACKs stop all transmissions except retransmissions.
-    const STOPS_ON_DUPLICATES: bool = false;
-    /// True if losses are detected by the time of transmissions [RFC 8985]. The recovery is then told of every delivery and
-    /// always polled, and a timeout resends only what is lost.
-    const DETECTS_BY_TIME: bool = false;
+    /// Its parameters.
+    type Rules: RecoveryRules;
 
     /// Required: the state at the start of a connection.
-    fn new(params: &Self::Params, start: &Start) -> Self;
-
-    /// Optional: true if the receiver reports data that arrived twice [RFC 2883].
-    fn reports_duplicates(_params: &Self::Params) -> bool {
-        false
-    }
+    fn new(rules: &Self::Rules, start: &Start) -> Self;
 
     /// Optional: maximum number of segments per event during a recovery.
     fn burst_limit(&self) -> u64 {
@@ -141,7 +137,11 @@ pub(super) trait LossRecovery: Sized {
 
     /// Optional: why [`poll`](Self::poll) would repeat a segment now. Only a recording asks.
     fn cause(&self, connection: &Connection) -> Cause {
-        if Self::USES_SACK && connection.in_recovery { Cause::Sack } else { connection.resend.went_back }
+        if Self::Rules::PROPERTIES.uses_sack && connection.in_recovery {
+            Cause::Sack
+        } else {
+            connection.resend.went_back
+        }
     }
 
     /// Optional: the next segment during a recovery, if one is allowed.
@@ -161,99 +161,27 @@ pub(super) enum TimerRule {
     RestartAlways,
 }
 
-macro_rules! recoveries {
-    ($( $(#[doc = $doc:literal])+ $name:literal => $module:ident::{$Type:ident, $Rules:ident}, )+) => {
-        $( mod $module; )+
-
-        $( pub use $module::{$Rules, $Type}; )+
-
-        tagged! {
-            /// How lost segments are repaired, with the parameters of the recovery.
-            pub enum RecoverySpec by "kind" {
-                $( $(#[doc = $doc])+ $Type($Rules) = $name, )+
-            }
-        }
-
-        impl RecoverySpec {
-            /// The registered names, in order.
-            pub const NAMES: &'static [&'static str] = &[$($name),+];
-
-            /// The recovery `name` with its default parameters.
-            pub fn named(name: &str) -> Option<RecoverySpec> {
-                match name {
-                    $( $name => Some(RecoverySpec::$Type(Default::default())), )+
-                    _ => None,
-                }
-            }
-
-            /// True if the receiver sends SACK blocks.
-            pub fn uses_sack(&self) -> bool {
-                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::USES_SACK, )+ }
-            }
-
-            /// True if it derives the data in the network from a scoreboard.
-            pub fn keeps_scoreboard(&self) -> bool {
-                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::KEEPS_SCOREBOARD, )+ }
-            }
-
-            /// Letters of the Vegas mechanisms that the recovery implements.
-            pub fn mechanisms(&self) -> &'static str {
-                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::MECHANISMS, )+ }
-            }
-
-            /// True if it continues to time a retransmitted segment.
-            pub(super) fn times_resent(&self) -> bool {
-                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::TIMES_RESENT, )+ }
-            }
-
-            /// True if the first two duplicate ACKs stop the sender.
-            pub(super) fn stops_on_duplicates(&self) -> bool {
-                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::STOPS_ON_DUPLICATES, )+ }
-            }
-
-            /// True if losses are detected by the time of transmissions.
-            pub(super) fn detects_by_time(&self) -> bool {
-                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::DETECTS_BY_TIME, )+ }
-            }
-
-            /// True if the receiver reports data that arrived twice.
-            pub fn reports_duplicates(&self) -> bool {
-                match self { $(
-                    RecoverySpec::$Type(rules) => <$module::$Type>::reports_duplicates(rules),
-                )+ }
-            }
-
-            /// True if it leaves the threshold unchanged when the window is reduced by a quarter.
-            pub fn defers_threshold(&self) -> bool {
-                match self { $( RecoverySpec::$Type(_) => <$module::$Type>::DEFERS_THRESHOLD, )+ }
-            }
-        }
-
+macro_rules! states {
+    ($( $(#[doc = $doc:literal])+ $name:literal => $Type:ident($Rules:ident), )+) => {
         /// The state of one connection's recovery.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "every packet needs it, so it is in no box; most senders have RACK")]
-        pub enum Recovery {
-            $( $(#[doc = $doc])+ $Type($module::$Type), )+
+        pub(super) enum Recovery {
+            $( $(#[doc = $doc])+ $Type($Type), )+
         }
 
         impl Recovery {
             /// The state at the start of a connection.
-            pub fn new(spec: &RecoverySpec, start: &Start) -> Self {
+            pub(super) fn new(spec: &RecoverySpec, start: &Start) -> Self {
                 match spec {
-                    $( RecoverySpec::$Type(rules) => Recovery::$Type(<$module::$Type>::new(rules, start)), )+
+                    $( RecoverySpec::$Type(rules) => Recovery::$Type(LossRecovery::new(rules, start)), )+
                 }
             }
 
-            /// See [`LossRecovery::USES_SACK`].
+            /// What holds whatever the parameters.
             #[inline]
-            pub(super) fn uses_sack(&self) -> bool {
-                match self { $( Recovery::$Type(_) => <$module::$Type>::USES_SACK, )+ }
-            }
-
-            /// See [`LossRecovery::KEEPS_SCOREBOARD`].
-            #[inline]
-            pub(super) fn keeps_scoreboard(&self) -> bool {
-                match self { $( Recovery::$Type(_) => <$module::$Type>::KEEPS_SCOREBOARD, )+ }
+            pub(super) fn properties(&self) -> Properties {
+                match self { $( Recovery::$Type(_) => <$Type as LossRecovery>::Rules::PROPERTIES, )+ }
             }
 
             /// See [`LossRecovery::burst_limit`].
@@ -357,34 +285,4 @@ macro_rules! recoveries {
     };
 }
 
-pub use newreno::{Deflation, PartialAck};
-pub use prr::PrrBound;
-pub use rack::PrrBase;
-pub use undo::Frto;
-
-recoveries! {
-    /// Three duplicate ACKs restart from the loss window [jacobson1988 §3].
-    "tahoe" => tahoe::{Tahoe, TahoeRules},
-    /// Fast recovery that ends with the first new ACK [RFC 2001 §4].
-    "reno" => reno::{Reno, RenoRules},
-    /// Fast recovery that repairs one hole per round trip [RFC 6582 §3.2].
-    "newreno" => newreno::{NewReno, NewRenoRules},
-    /// Recovery from a scoreboard of selective acknowledgements [RFC 6675 §5].
-    "sack" => rfc6675::{Rfc6675, SackRules},
-    /// Recovery with selective acknowledgements that counts segments in the network, as ns-2's Sack1 does
-    /// [fall1996 §4].
-    "ns2sack" => ns2_sack::{Ns2Sack, Ns2SackRules},
-    /// Reno's recovery with the fine timeouts of Vegas as in ns-2, including the faults of its code.
-    "ns2vegas" => ns2_vegas::{Ns2Vegas, Ns2VegasRules},
-    /// Detection of losses by time, with probes for the loss of the last segments [RFC 8985].
-    "rack" => rack::{Rack, RackRules},
-    /// Recovery from a scoreboard in which a partial ACK may release a segment immediately, as in ns-3.
-    "ns3sack" => ns3_sack::{Ns3Sack, Ns3SackRules},
-}
-
-impl Default for RecoverySpec {
-    /// NewReno [RFC 6582].
-    fn default() -> Self {
-        RecoverySpec::NewReno(Default::default())
-    }
-}
+recoveries!(states);

@@ -2,45 +2,11 @@
 
 use super::fast::burst_limit;
 use super::{LossRecovery, NewAck, Start, TimerRule};
+use crate::config::recovery::{Deflation, NewRenoRules, PartialAck};
 use crate::sender::connection::Connection;
 use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
-use dumbbell_units::{Time, choice, params};
-
-choice! {
-    /// Effect of a partial acknowledgement on the retransmission timer [RFC 6582 §4].
-    pub enum PartialAck {
-        /// The timer restarts at the first partial acknowledgement only.
-        Impatient = "impatient",
-        /// The timer restarts at every partial acknowledgement.
-        SlowButSteady = "slow-but-steady",
-    }
-}
-
-choice! {
-    /// Effect of a partial acknowledgement on the inflation of the window.
-    pub enum Deflation {
-        /// Deducts the acknowledged bytes, less one segment [RFC 6582 §3.2 step 3].
-        Partial = "partial",
-        /// Ends the inflation.
-        Full = "full",
-        /// Deducts the acknowledged bytes; what exceeds the inflation is deducted from the window until the recovery
-        /// ends.
-        Lasting = "lasting",
-    }
-}
-
-params! {
-    /// Parameters of NewReno's recovery.
-    pub struct NewRenoRules {
-        /// Effect of a partial acknowledgement on the retransmission timer.
-        partial_ack: PartialAck = PartialAck::Impatient, "-", "[RFC 6582 §4]";
-        /// Effect of a partial acknowledgement on the inflation of the window.
-        deflation: Deflation = Deflation::Partial, "-", "[RFC 6582 §3.2]";
-        /// Maximum number of segments per ACK during recovery; 0 for no limit.
-        max_burst: u64 = 0, "segments", "[floyd1999 §3]";
-    }
-}
+use dumbbell_units::Time;
 
 /// The state of NewReno's recovery.
 #[derive(Clone, Debug)]
@@ -79,7 +45,7 @@ impl NewReno {
 }
 
 impl LossRecovery for NewReno {
-    type Params = NewRenoRules;
+    type Rules = NewRenoRules;
 
     fn new(rules: &NewRenoRules, start: &Start) -> Self {
         NewReno {

@@ -5,15 +5,11 @@
 //! window.
 
 use super::{LossRecovery, NewAck, Start};
+use crate::config::recovery::Ns2SackRules;
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
-use dumbbell_units::{Time, params};
-
-params! {
-    /// The recovery of ns-2's Sack1 has no parameters of its own.
-    pub struct Ns2SackRules {}
-}
+use dumbbell_units::Time;
 
 /// The state of the recovery.
 #[derive(Clone, Debug)]
@@ -41,9 +37,7 @@ impl Ns2Sack {
 }
 
 impl LossRecovery for Ns2Sack {
-    type Params = Ns2SackRules;
-    const USES_SACK: bool = true;
-    const TIMES_RESENT: bool = true;
+    type Rules = Ns2SackRules;
 
     fn new(_rules: &Ns2SackRules, _start: &Start) -> Self {
         Ns2Sack { recover: None, pipe: 0, ignores_duplicates: false }

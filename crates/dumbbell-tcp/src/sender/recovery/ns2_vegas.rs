@@ -10,20 +10,13 @@
 use super::fast::LastCut;
 use super::fine::{CheckRule, FineChecks};
 use super::{LossRecovery, NewAck, Start, TimerRule};
+use crate::config::recovery::Ns2VegasRules;
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
 use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
-use dumbbell_units::{Time, params};
-
-params! {
-    /// Parameters of the recovery of ns-2's Vegas.
-    pub struct Ns2VegasRules {
-        /// Mechanism D checks the second new ACK even if the first check found nothing.
-        check_both: bool = false, "-", "[brakmo1995 §3.1]";
-    }
-}
+use dumbbell_units::Time;
 
 /// The state of the recovery.
 #[derive(Clone, Debug)]
@@ -73,11 +66,7 @@ impl Ns2Vegas {
 }
 
 impl LossRecovery for Ns2Vegas {
-    type Params = Ns2VegasRules;
-    const MECHANISMS: &'static str = "CDE";
-    const DEFERS_THRESHOLD: bool = true;
-    const TIMES_RESENT: bool = true;
-    const STOPS_ON_DUPLICATES: bool = true;
+    type Rules = Ns2VegasRules;
 
     fn new(rules: &Ns2VegasRules, start: &Start) -> Self {
         let rule = CheckRule { both: rules.check_both, again: false };

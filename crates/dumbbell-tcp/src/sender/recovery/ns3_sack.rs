@@ -4,14 +4,10 @@
 
 use super::rfc6675::Rfc6675;
 use super::{LossRecovery, NewAck, Start};
+use crate::config::recovery::Ns3SackRules;
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
-use dumbbell_units::{Time, params};
-
-params! {
-    /// ns-3's recovery has no parameters of its own.
-    pub struct Ns3SackRules {}
-}
+use dumbbell_units::Time;
 
 /// The state of ns-3's recovery.
 #[derive(Clone, Debug)]
@@ -22,9 +18,7 @@ pub struct Ns3Sack {
 }
 
 impl LossRecovery for Ns3Sack {
-    type Params = Ns3SackRules;
-    const USES_SACK: bool = true;
-    const KEEPS_SCOREBOARD: bool = true;
+    type Rules = Ns3SackRules;
 
     fn new(_rules: &Ns3SackRules, _start: &Start) -> Self {
         Ns3Sack { scoreboard: Rfc6675::without_rescue(), must_send: false }

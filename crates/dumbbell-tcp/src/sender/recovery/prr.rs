@@ -11,22 +11,8 @@
 //! Where the recovery of RFC 6675 departs: the former window is the congestion window, as in Linux, not the data in flight,
 //! and the ACK that begins the recovery counts as one segment.
 
+use crate::config::recovery::PrrBound;
 use crate::sender::connection::Connection;
-use dumbbell_units::choice;
-
-choice! {
-    /// How the window is reduced during a recovery.
-    pub enum PrrBound {
-        /// Below the threshold, a segment more than was delivered if the ACK acknowledges new data and shows no loss.
-        Rfc9937 = "rfc9937",
-        /// Below the threshold, a segment more than was delivered (slow start reduction bound of RFC 6937).
-        SlowStart = "ssrb",
-        /// Below the threshold, as much as was delivered (conservative reduction bound of RFC 6937).
-        Conservative = "crb",
-        /// At once.
-        Off = "off",
-    }
-}
 
 /// The reduction of one recovery.
 #[derive(Clone, Copy, Debug)]

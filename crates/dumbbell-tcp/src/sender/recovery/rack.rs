@@ -16,9 +16,10 @@
 //! not considered.
 
 use super::probe::{ProbeTimes, TailProbe};
-use super::prr::{PrrBound, Reduction};
-use super::undo::{Finding, ForwardRecovery, Frto, Reaction};
+use super::prr::Reduction;
+use super::undo::{Finding, ForwardRecovery, Reaction};
 use super::{LossRecovery, NewAck, Start};
+use crate::config::recovery::{Frto, PrrBase, PrrBound, RackRules};
 use crate::scoreboard::Deliveries;
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
@@ -26,57 +27,8 @@ use crate::sender::observation::Cause;
 use crate::sender::timers::TimerKind;
 use crate::sender::trace::TcpEventKind;
 use dumbbell_cc::Signal;
+use dumbbell_units::Time;
 use dumbbell_units::math::real;
-use dumbbell_units::{Time, choice, params};
-
-choice! {
-    /// The quantity before a recovery to which proportional rate reduction compares what is delivered.
-    pub enum PrrBase {
-        /// The data in flight: with the bound of RFC 9937, without what was reported before; with those of RFC 6937,
-        /// without what limited transmit sent.
-        Flight = "flight",
-        /// The congestion window, as in Linux.
-        Window = "window",
-    }
-}
-
-params! {
-    /// Parameters of the detection of losses by time.
-    pub struct RackRules {
-        /// Reduction of the window during a recovery.
-        prr: PrrBound = PrrBound::Rfc9937, "-", "[RFC 9937 §6]";
-        /// What the reduction compares with what is delivered.
-        prr_base: PrrBase = PrrBase::Flight, "-", "[RFC 9937 §6]";
-        /// Reported segments above which nothing is considered reordered, as long as no reordering was seen; 0 for none.
-        dup_thresh: u64 = 3, "segments", "[RFC 8985 §6.2]";
-        /// Largest multiple of a quarter of the minimum round-trip time in the reordering window; 0 for no limit.
-        reo_wnd_mult_max: u64 = 0, "-", "[RFC 8985 §6.2]";
-        /// Recoveries without a duplicate report after which the multiple is 1 again.
-        reo_wnd_persist: u64 = 16, "-", "[RFC 8985 §6.2]", |n| *n >= 1, "at least 1";
-        /// Added to the wait for a segment that may be reordered.
-        reo_timer_slack: Time = Time(0), "s", "[linux6 tcp_recovery.c]";
-        /// Clock of this timer, which rounds the wait up to whole ticks and then expires with the next tick; 0 for an
-        /// exact timer.
-        reo_timer_tick: Time = Time(0), "s", "[linux6 kernel/time/timer.c]";
-        /// The receiver reports data that arrived twice, which widens the reordering window.
-        dsack: bool = true, "-", "[RFC 2883 §4]";
-        /// Such a report counts only once reordering was seen.
-        dsack_after_reordering: bool = false, "-", "[linux6 tcp_recovery.c]";
-        /// Probe for the loss of the last segments.
-        tlp: bool = true, "-", "[RFC 8985 §7]";
-        /// Added to the two round-trip times before a probe.
-        pto_slack: Time = Time(0), "s", "[linux6 tcp_output.c]";
-        /// Added instead if a single segment is in flight.
-        max_ack_delay: Time = Time(200_000_000), "s", "[RFC 8985 §7.2]";
-        /// A timeout considers everything lost, not only what is old enough.
-        rto_marks_all: bool = false, "-", "[RFC 8985 §6.3]";
-        /// Undo a reaction if everything that was retransmitted arrived twice, or by the times echoed if there are
-        /// timestamps.
-        undo: bool = true, "-", "[RFC 3708; RFC 3522]";
-        /// Detection of spurious timeouts by new data.
-        frto: Frto = Frto::Rfc5682, "-", "[RFC 5682 §3.1]";
-    }
-}
 
 /// The reordering window [RFC 8985 §6.2 step 4].
 #[derive(Clone, Copy, Debug)]
@@ -332,10 +284,7 @@ impl Rack {
 }
 
 impl LossRecovery for Rack {
-    type Params = RackRules;
-    const USES_SACK: bool = true;
-    const KEEPS_SCOREBOARD: bool = true;
-    const DETECTS_BY_TIME: bool = true;
+    type Rules = RackRules;
 
     fn new(rules: &RackRules, _start: &Start) -> Self {
         Rack {
@@ -353,10 +302,6 @@ impl LossRecovery for Rack {
             reaction: None,
             forward: ForwardRecovery::Idle,
         }
-    }
-
-    fn reports_duplicates(rules: &RackRules) -> bool {
-        rules.dsack
     }
 
     fn deflated(&self) -> f64 {

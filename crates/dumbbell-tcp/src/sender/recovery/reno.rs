@@ -4,32 +4,12 @@
 use super::fast::{LastCut, burst_limit};
 use super::fine::{CheckRule, FineChecks};
 use super::{LossRecovery, NewAck, Start};
+use crate::config::recovery::RenoRules;
 use crate::sender::connection::Connection;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
 use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
-use dumbbell_units::{Time, params};
-
-params! {
-    /// Parameters of Reno's recovery.
-    pub struct RenoRules {
-        /// No fast retransmit on duplicate ACKs of data retransmitted after a timeout.
-        careful_variant: bool = true, "-", "[RFC 2582 §5]";
-        /// At most one fast retransmit per window of data: none until data sent after the last one is acknowledged.
-        retransmit_once: bool = false, "-", "[fall1996 §3]";
-        /// Deflate the window also when recovery ends with exactly three duplicate ACKs.
-        deflation_fix: bool = true, "-", "[brakmo1995b §4]";
-        /// Maximum number of segments per ACK during recovery; 0 for no limit.
-        max_burst: u64 = 0, "segments", "[floyd1999 §3]";
-        /// Mechanism D checks the second new ACK even if the first check found nothing.
-        check_both: bool = false, "-", "[brakmo1995 §3.1]";
-        /// The two new ACKs after a retransmission by mechanism D are checked as those after a fast retransmit.
-        check_again: bool = false, "-", "[brakmo1995 §3.1]";
-        /// An ACK of retransmitted data gives the fine timeout a round-trip time: that of the newest segment it covers, if
-        /// this was sent once.
-        time_repairs: bool = true, "-", "[karn1987]";
-    }
-}
+use dumbbell_units::Time;
 
 /// The state of Reno's recovery.
 #[derive(Clone, Debug)]
@@ -75,8 +55,7 @@ impl Reno {
 }
 
 impl LossRecovery for Reno {
-    type Params = RenoRules;
-    const MECHANISMS: &'static str = "CDE";
+    type Rules = RenoRules;
 
     fn new(rules: &RenoRules, start: &Start) -> Self {
         let rule = CheckRule { both: rules.check_both, again: rules.check_again };

@@ -3,21 +3,10 @@
 use super::fast::burst_limit;
 use super::prr::Reduction;
 use super::{LossRecovery, NewAck, Start};
+use crate::config::recovery::SackRules;
 use crate::segment::DataSegment;
 use crate::sender::connection::Connection;
-use dumbbell_units::{Time, params};
-
-params! {
-    /// Parameters of the recovery with selective acknowledgements.
-    pub struct SackRules {
-        /// Retransmit the newest segment, once per recovery, when nothing else may be sent.
-        rescue: bool = true, "-", "[RFC 6675 §4]";
-        /// Reduce the window in proportion to what is delivered, instead of at once.
-        prr: bool = false, "-", "[RFC 6937 §3]";
-        /// Maximum number of segments per ACK during recovery; 0 for no limit.
-        max_burst: u64 = 0, "segments", "[floyd1999 §3]";
-    }
-}
+use dumbbell_units::Time;
 
 /// The state of the recovery.
 #[derive(Clone, Debug)]
@@ -65,9 +54,7 @@ impl Rfc6675 {
 }
 
 impl LossRecovery for Rfc6675 {
-    type Params = SackRules;
-    const USES_SACK: bool = true;
-    const KEEPS_SCOREBOARD: bool = true;
+    type Rules = SackRules;
 
     fn new(rules: &SackRules, _start: &Start) -> Self {
         Rfc6675 { rules: rules.clone(), recover: None, reduction: Reduction::default() }

@@ -1,20 +1,11 @@
 //! Tahoe: three duplicate ACKs restart from the loss window, like a timeout [jacobson1988 §3].
 
 use super::{LossRecovery, NewAck, Start};
+use crate::config::recovery::TahoeRules;
 use crate::sender::connection::Connection;
 use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
-use dumbbell_units::{Time, params};
-
-params! {
-    /// Parameters of Tahoe's recovery.
-    pub struct TahoeRules {
-        /// No fast retransmit on duplicate ACKs of data retransmitted after a timeout.
-        careful_variant: bool = true, "-", "[RFC 2582 §5]";
-        /// A timeout does not reset the count of duplicate ACKs: later ones release no segments.
-        timeout_keeps_duplicates: bool = false, "-", "[RFC 3042 §2]";
-    }
-}
+use dumbbell_units::Time;
 
 /// The state of Tahoe's recovery.
 #[derive(Clone, Debug)]
@@ -24,7 +15,7 @@ pub struct Tahoe {
 }
 
 impl LossRecovery for Tahoe {
-    type Params = TahoeRules;
+    type Rules = TahoeRules;
 
     fn new(rules: &TahoeRules, _start: &Start) -> Self {
         Tahoe { rules: rules.clone(), recover: None }

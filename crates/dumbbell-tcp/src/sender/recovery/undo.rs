@@ -4,21 +4,10 @@
 //! retransmitted echoes a time before the retransmission (Eifel detection, RFC 3522). A timeout was also spurious if new
 //! data, sent in place of further retransmissions, finds that data arrived that was sent once (F-RTO, RFC 5682).
 
+use crate::config::recovery::Frto;
 use crate::scoreboard::Deliveries;
 use dumbbell_cc::{Signal, Undo};
-use dumbbell_units::{Time, choice};
-
-choice! {
-    /// How a spurious timeout is detected without timestamps.
-    pub enum Frto {
-        /// Not at all.
-        Off = "off",
-        /// After two segments of new data (RFC 5682 §3.1), unless a recovery was in progress.
-        Rfc5682 = "rfc5682",
-        /// At once when data arrives that was sent once; also after repeated timeouts.
-        Linux = "linux",
-    }
-}
+use dumbbell_units::Time;
 
 /// Segments of new data sent in place of retransmissions [RFC 5682 §3.1 step 2].
 const PROBES: u32 = 2;
