@@ -4,7 +4,7 @@ use super::Sender;
 use super::connection::Connection;
 use super::ecn::Marks;
 use super::opening::Phase;
-use super::recovery::TimerRule;
+use super::recovery::{DeliveredBy, TimerRule};
 use super::timers::TimerKind;
 use crate::segment::AckSegment;
 use dumbbell_cc::{Ack, Queueing, Signal};
@@ -40,18 +40,22 @@ impl Sender {
     }
 
     /// Records what an acknowledgement reports, and processes one that acknowledges no new data. True if it does.
+    ///
+    /// The effects are in this order: the recovery learns what arrived twice, the scoreboard records the reports, and new
+    /// losses are announced. A recovery that detects losses by time examines the scoreboard. A duplicate is then announced
+    /// to the congestion control and counted, and a recovery that counts duplicates acts.
     // Not inlined: most acknowledgements report nothing, and their processing is faster without this code between.
     #[inline(never)]
     fn take_reports(&mut self, now: Time, ack: &AckSegment, before: (u64, u64)) -> bool {
         let Sender { connection, recovery } = self;
-        let is_duplicate = ack.ack == connection.snd_una && !connection.scoreboard.is_empty();
-        if connection.scoreboard.detects_by_time()
-            && let Some(range) = ack.sack.duplicate(ack.ack)
-        {
-            recovery.on_duplicate_report(connection, now, range);
+        let by_time = connection.scoreboard.detects_by_time();
+        let repeats = ack.ack == connection.snd_una && !connection.scoreboard.is_empty();
+        if by_time && let Some(range) = ack.sack.duplicate(ack.ack) {
+            recovery.on_duplicate_report(&mut connection.access(now), range);
         }
-        if (is_duplicate || !ack.sack.is_empty()) && recovery.properties().uses_sack {
-            if is_duplicate && recovery.ignores_duplicates() {
+        let mut is_duplicate = repeats;
+        if (repeats || !ack.sack.is_empty()) && recovery.properties().uses_sack {
+            if repeats && recovery.ignores_duplicates() {
                 return false;
             }
             let mut has_news = false;
@@ -59,71 +63,68 @@ impl Sender {
                 has_news |= connection.scoreboard.report(number, start, end, now);
             }
             connection.announce_losses(now);
-            if is_duplicate && !has_news && !connection.in_recovery {
-                // Only an ACK that reports new data is a duplicate acknowledgement [RFC 6675 §2].
-                if connection.scoreboard.detects_by_time() {
-                    recovery.on_delivered(connection, now, None);
-                }
-                return false;
-            }
+            // Only an ACK that reports new data is a duplicate acknowledgement [RFC 6675 §2].
+            is_duplicate &= has_news || connection.in_recovery;
         }
         if ack.ack > connection.snd_una {
             return true;
         }
+        if by_time && ack.ack == connection.snd_una {
+            let by = if is_duplicate { DeliveredBy::DuplicateAck } else { DeliveredBy::OtherAck };
+            recovery.on_delivered(&mut connection.access(now), by);
+        }
         if is_duplicate {
-            if connection.scoreboard.detects_by_time() {
-                recovery.on_delivered(connection, now, None);
-            }
             connection.announce_duplicate(now, ack, before);
             connection.duplicates.count += 1;
-            recovery.on_duplicate_ack(connection, now);
-        } else {
-            connection.duplicates.count = 0;
-            if connection.scoreboard.detects_by_time() && ack.ack == connection.snd_una {
-                recovery.on_delivered(connection, now, None);
+            if !by_time {
+                recovery.on_duplicate_ack(&mut connection.access(now));
             }
+        } else if !repeats {
+            connection.duplicates.count = 0;
         }
         false
     }
 
-    /// `before` is what was delivered and lost before the ACK, in bytes.
+    /// Processes an acknowledgement of new data. `before` is what was delivered and lost before it, in bytes.
+    ///
+    /// The order of the effects is part of the results:
+    /// 1. The recovery, before any other component; one that is complete ends.
+    /// 2. The context of the congestion control is that of this moment.
+    /// 3. The scoreboard, the round-trip time, and the retransmission timer.
+    /// 4. A recovery that detects losses by time, which may reduce the window and begin another recovery.
+    /// 5. The round trip, with the validation of the window; the marks, the sample of the delivery rate, the reports; the
+    ///    reduction by a mark.
+    /// 6. The congestion control.
+    /// 7. A recovery that follows the ACK up, and the pacer.
     // Inlined, so that the ACK is built in registers where it is used.
     #[inline(always)]
     fn on_new_ack(&mut self, now: Time, ack: &AckSegment, waited: Time, before: (u64, u64)) {
         let Sender { connection, recovery } = self;
-        let mut news = recovery.on_new_ack(connection, now, ack.ack);
+        let news = recovery.on_new_ack(&mut connection.access(now), ack.ack);
         let context = connection.context(now);
         let acked = ack.ack - connection.snd_una;
-        let is_cwnd_limited = connection.limits.is_cwnd_limited(&connection.congestion)
-            && !connection.idle.validation.is_unused();
+        let is_cwnd_limited = connection.uses_window();
         let rtt = connection.acknowledge(now, ack);
+        connection.see_to_timer(now, news.timer);
+        let mut in_recovery = news.in_recovery;
         if connection.scoreboard.detects_by_time() {
-            recovery.on_delivered(connection, now, Some(&mut news));
+            recovery.on_delivered(&mut connection.access(now), DeliveredBy::NewAck);
+            in_recovery = connection.in_recovery;
         }
-        let is_round_start = connection.rounds.on_ack(ack.ack, connection.snd_nxt);
-        if is_round_start && connection.idle.validation.is_on() {
-            connection.validate_round(now);
-        }
+        let is_round_start = connection.begin_round(now, ack.ack);
         let delivered = connection.scoreboard.delivered() - before.0;
-        let mut marks = Marks::default();
-        let mut is_signal = false;
-        if connection.ecn.is_on() {
-            marks = connection.ecn.on_ack(ack, acked, delivered, connection.mss);
-            is_signal = connection.ecn.is_signal(ack.ack, &marks);
-            connection.scoreboard.on_marked(connection.ecn.marked());
-        }
+        let (marks, is_signal) = connection.take_marks(ack, acked, delivered);
         connection.scoreboard.take_rate_sample(rtt, connection.stats.rtt_min);
-        if connection.scoreboard.has_sacked() && recovery.clears_sacked(news) {
+        if connection.scoreboard.has_sacked() && news.clears_reports {
             connection.scoreboard.clear_sacked();
         }
         // If a recovery has already reduced the window, a mark of the same window of data is no new signal.
         if is_signal && !connection.in_recovery {
             connection.reduce(now, Signal::EcnEcho, false);
         }
-        let queueing = ack.queueing().map(|forward| Queueing { forward, backward: waited });
         let event = Ack::new(ack.ack, acked)
             .with_rtt(rtt)
-            .with_queueing(queueing)
+            .with_queueing(ack.queueing().map(|forward| Queueing { forward, backward: waited }))
             .with_delivered(delivered)
             .with_lost(connection.scoreboard.lost() - before.1)
             .with_rate(connection.scoreboard.rate_sample())
@@ -134,15 +135,14 @@ impl Sender {
             .with_marked_packets(marks.packets)
             .with_ecn_echo(marks.is_echo)
             // Nor does the window grow with an ACK that echoes a mark [RFC 3168 §6.1.2].
-            .with_recovery(news.in_recovery || connection.ecn.stops_growth(&marks));
+            .with_recovery(in_recovery || connection.ecn.stops_growth(&marks));
         let traced_cwnd = connection.trace.is_some().then(|| connection.congestion.cwnd());
         connection.congestion.on_ack(&context, &event);
         if let Some(cwnd_before) = traced_cwnd {
             connection.note_acknowledged(now, cwnd_before);
         }
-        connection.see_to_timer(now, news.timer);
         if news.follows_up {
-            recovery.on_acknowledged(connection, now, news, acked, rtt);
+            recovery.on_acknowledged(&mut connection.access(now), acked, rtt);
         }
         connection.pacer.on_ack(now, rtt, connection.snd_una, connection.snd_nxt);
     }
@@ -177,6 +177,37 @@ impl Connection {
         rtt.or_else(|| self.retransmission.by_timestamps(ack.timestamp_echo, now))
     }
 
+    /// True if the congestion window limits the sender and may grow.
+    #[inline(always)]
+    fn uses_window(&self) -> bool {
+        self.limits.is_cwnd_limited(&self.congestion) && !self.idle.validation.is_unused()
+    }
+
+    /// True if a round trip begins with the acknowledgement of data up to `ack`; what was used in the last one may then
+    /// change the window.
+    #[inline(always)]
+    fn begin_round(&mut self, now: Time, ack: u64) -> bool {
+        let begins = self.rounds.on_ack(ack, self.snd_nxt);
+        if begins && self.idle.validation.is_on() {
+            self.validate_round(now);
+        }
+        begins
+    }
+
+    /// The marks of an ACK, and whether they are a congestion signal.
+    #[inline(always)]
+    fn take_marks(&mut self, ack: &AckSegment, acked: u64, delivered: u64) -> (Marks, bool) {
+        if !self.ecn.is_on() {
+            return (Marks::default(), false);
+        }
+        let marks = self.ecn.on_ack(ack, acked, delivered, self.mss);
+        let is_signal = self.ecn.is_signal(ack.ack, &marks);
+        self.scoreboard.on_marked(self.ecn.marked());
+        (marks, is_signal)
+    }
+
+    /// The effect of acknowledged data on the retransmission timer.
+    #[inline]
     fn see_to_timer(&mut self, now: Time, rule: TimerRule) {
         if self.scoreboard.is_empty() && rule != TimerRule::RestartAlways {
             self.timers.stop(TimerKind::Retransmission);

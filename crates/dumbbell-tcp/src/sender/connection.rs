@@ -312,11 +312,6 @@ impl Connection {
         }
     }
 
-    /// The same in a recovery that does not change the order of segments.
-    pub(super) fn poll_window_in_recovery(&mut self, now: Time) -> Option<DataSegment> {
-        self.poll_window(now)
-    }
-
     /// Skips segments that the receiver has reported.
     #[inline]
     pub(super) fn skip_sacked(&mut self) {
@@ -324,19 +319,6 @@ impl Connection {
             self.snd_nxt = sent.end();
             self.next_index += 1;
         }
-    }
-
-    /// New data in a recovery, limited by the receive window; `None` if there is none or it is not allowed.
-    pub(super) fn poll_new_in_recovery(&mut self, now: Time) -> Option<DataSegment> {
-        let len = self.unsent_segment();
-        if len == 0 {
-            return self.pause(false);
-        }
-        if real(self.snd_max - self.snd_una) + f64::from(len) > self.max_window {
-            self.stats.receive_window_limited += 1;
-            return self.pause(true);
-        }
-        Some(self.send_new(len, now))
     }
 
     /// Nothing can be sent now, whether there is data or not.
@@ -442,12 +424,6 @@ impl Connection {
             let context = self.context(now);
             self.congestion.on_loss(&context, &lost);
         }
-    }
-
-    /// Counts the oldest segment as lost.
-    pub(super) fn count_head_lost(&mut self, now: Time) {
-        self.scoreboard.count_lost(0);
-        self.announce_losses(now);
     }
 
     /// Reports a segment to the congestion control before it is sent.

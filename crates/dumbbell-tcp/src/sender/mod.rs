@@ -4,8 +4,9 @@
 //! until it has none. Its components do not know each other's rules: the scoreboard, the recovery with its loss detection,
 //! the timers and the pacer. An ACK passes through them in a fixed order. The scoreboard records the reports. The recovery
 //! handles a duplicate or new data. The scoreboard then removes what is acknowledged, the retransmission timer takes its
-//! sample, the congestion control is informed, the timer restarts, and the recovery and the pacer react.
+//! sample and restarts, the congestion control is informed, and the recovery and the pacer react.
 
+mod access;
 mod acknowledgements;
 mod connection;
 mod duplicates;

@@ -2,6 +2,7 @@
 //! recording asks; the sender itself uses none of it.
 
 use super::Sender;
+use super::connection::Connection;
 use super::opening::Phase;
 use super::timers::TimerKind;
 use dumbbell_units::{Time, choice};
@@ -108,6 +109,7 @@ impl Sender {
         if self.connection.opening.phase != Phase::Open {
             return Cause::Handshake;
         }
-        self.connection.resend.head.unwrap_or_else(|| self.recovery.cause(&self.connection))
+        let Connection { resend, in_recovery, .. } = &self.connection;
+        resend.head.or_else(|| self.recovery.cause(*in_recovery)).unwrap_or(resend.went_back)
     }
 }

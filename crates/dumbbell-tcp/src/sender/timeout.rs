@@ -14,7 +14,7 @@ impl Sender {
         for kind in [TimerKind::Reordering, TimerKind::Probe] {
             if self.connection.timers.has_expired(kind, now) {
                 self.connection.timers.stop(kind);
-                self.recovery.on_timer(&mut self.connection, kind, now);
+                self.recovery.on_timer(&mut self.connection.access(now), kind);
             }
         }
         if self.connection.timers.has_expired(TimerKind::Retransmission, now) {
@@ -39,7 +39,7 @@ impl Sender {
             connection.timers.stop(TimerKind::Retransmission);
             return;
         }
-        recovery.on_timeout(connection, now);
+        recovery.on_timeout(&mut connection.access(now));
         connection.note(now, TcpEventKind::Timeout, cwnd_before);
         connection.pacer.release();
         connection.retransmission.stop_timing();

@@ -20,7 +20,7 @@ impl Sender {
                 return None;
             }
             connection.resend.head = None;
-            if let Some(segment) = recovery.poll_head(connection, now) {
+            if let Some(segment) = recovery.poll_head(&mut connection.access(now)) {
                 connection.pacer.on_sent(segment.len, now, Urgency::Retransmission);
                 return Some(segment);
             }
@@ -38,7 +38,7 @@ impl Sender {
             return connection.pause(true);
         }
         let segment = if connection.in_recovery || connection.scoreboard.detects_by_time() {
-            recovery.poll(connection, now)?
+            recovery.poll(&mut connection.access(now))?
         } else {
             if connection.scoreboard.has_sacked() && recovery.properties().keeps_scoreboard {
                 connection.skip_sacked();

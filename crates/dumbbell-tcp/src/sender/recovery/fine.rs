@@ -1,9 +1,8 @@
 //! Mechanisms C, D and E of Vegas [brakmo1995 §3.1]: the fine timeout on duplicate ACKs, the checks after a
 //! retransmission, and one window reduction per loss episode.
 
-use super::super::connection::Connection;
-use super::fast::LostHead;
 use crate::fine::FineTimeout;
+use crate::sender::access::{Access, LostHead};
 use dumbbell_cc::Mechanisms;
 use dumbbell_units::Time;
 
@@ -50,9 +49,12 @@ impl FineChecks {
     }
 
     /// Mechanism C: the oldest segment has waited for the fine timeout.
-    pub(super) fn is_head_late(&self, connection: &Connection, now: Time) -> bool {
+    pub(super) fn is_head_late(&self, connection: &Access<'_>) -> bool {
         self.retransmits
-            && connection.scoreboard.head().is_some_and(|head| self.has_expired(head.sent_at, now))
+            && connection
+                .scoreboard()
+                .head()
+                .is_some_and(|head| self.has_expired(head.sent_at, connection.now()))
     }
 
     /// True if a segment sent at `sent_at` has waited for the fine timeout.

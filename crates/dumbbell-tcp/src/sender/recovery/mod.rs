@@ -1,11 +1,14 @@
 //! Loss recovery: when a segment is considered lost, what is retransmitted, and how much at a time.
 //!
 //! Recoveries are a closed set, with one file each and one line in [`config::recovery`](crate::config::recovery), which
-//! has their parameters. A recovery owns its state; code specific to one environment is in the file of that environment's recovery. The connection calls the hooks in the same order
-//! for every ACK: [`ignores_duplicates`](LossRecovery::ignores_duplicates), then
-//! [`on_duplicate_ack`](LossRecovery::on_duplicate_ack), or [`on_new_ack`](LossRecovery::on_new_ack) before and
-//! [`on_acknowledged`](LossRecovery::on_acknowledged) after the scoreboard, the timer and the congestion control have
-//! processed it.
+//! has their parameters. A recovery owns its state and reaches the connection through an [`Access`]; code specific to one
+//! environment is in the file of that environment's recovery.
+//!
+//! An ACK enters a recovery once or twice, and before that if it reports what arrived twice. A duplicate enters by
+//! [`on_duplicate_ack`](LossRecovery::on_duplicate_ack). New data enters by [`on_new_ack`](LossRecovery::on_new_ack) before
+//! anything is made of the ACK, and by [`on_acknowledged`](LossRecovery::on_acknowledged) after the congestion control is
+//! informed. A recovery that detects losses by time is entered by [`on_delivered`](LossRecovery::on_delivered) instead of
+//! the first and the last: between the scoreboard and the congestion control.
 
 mod fast;
 mod fine;
@@ -21,7 +24,7 @@ mod rfc6675;
 mod tahoe;
 mod undo;
 
-use super::connection::Connection;
+use super::access::Access;
 use super::observation::Cause;
 use super::timers::TimerKind;
 use crate::config::recovery::{Properties, RecoveryRules, RecoverySpec, recoveries};
@@ -45,24 +48,37 @@ pub(super) struct Start {
     pub(super) mechanisms: Mechanisms,
 }
 
-/// How a recovery classifies an ACK for new data.
+/// What follows from an ACK for new data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewAck {
-    /// The recovery is not complete [RFC 6582 §3.2 step 3].
-    pub(super) is_partial: bool,
     /// The window does not grow.
     pub(super) in_recovery: bool,
     /// Effect on the retransmission timer.
     pub(super) timer: TimerRule,
+    /// All reports are cleared, because no recovery needs them.
+    pub(super) clears_reports: bool,
     /// [`on_acknowledged`](LossRecovery::on_acknowledged) is called.
     pub(super) follows_up: bool,
 }
 
 impl NewAck {
+    /// The recovery is not complete [RFC 6582 §3.2 step 3].
     const PARTIAL: NewAck =
-        NewAck { is_partial: true, in_recovery: true, timer: TimerRule::Restart, follows_up: true };
+        NewAck { in_recovery: true, timer: TimerRule::Restart, clears_reports: false, follows_up: true };
+    /// No recovery is in progress any more.
     const FULL: NewAck =
-        NewAck { is_partial: false, in_recovery: false, timer: TimerRule::Restart, follows_up: false };
+        NewAck { in_recovery: false, timer: TimerRule::Restart, clears_reports: false, follows_up: false };
+}
+
+/// The kind of an ACK to a recovery that detects losses by time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DeliveredBy {
+    /// It acknowledges new data.
+    NewAck,
+    /// It counts as a duplicate.
+    DuplicateAck,
+    /// Neither.
+    OtherAck,
 }
 
 /// A loss recovery.
@@ -91,62 +107,45 @@ pub(super) trait LossRecovery: Sized {
         false
     }
 
-    /// Optional: an ACK reports that this range arrived twice. Called before anything else is made of the ACK, if losses
-    /// are detected by time.
-    fn on_duplicate_report(&mut self, _connection: &mut Connection, _now: Time, _range: (u64, u64)) {}
+    /// Optional, by time: an ACK reports that this range arrived twice. Nothing else has been made of the ACK.
+    fn on_duplicate_report(&mut self, _connection: &mut Access<'_>, _range: (u64, u64)) {}
 
-    /// Optional: the scoreboard has recorded what an ACK delivers; `ack` is known if it acknowledges new data. Called
-    /// before the congestion control is informed, if losses are detected by time.
-    fn on_delivered(&mut self, _connection: &mut Connection, _now: Time, _ack: Option<&mut NewAck>) {}
+    /// Optional, by time: the scoreboard has recorded what an ACK delivers, and the congestion control does not know of it.
+    fn on_delivered(&mut self, _connection: &mut Access<'_>, _by: DeliveredBy) {}
 
-    /// Required: a duplicate ACK arrived and was counted.
-    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time);
+    /// Required unless losses are detected by time: a duplicate ACK arrived, the congestion control knows of it, and it was
+    /// counted.
+    fn on_duplicate_ack(&mut self, _connection: &mut Access<'_>) {}
 
     /// Required: new data up to `ack` was acknowledged; no other component has processed it yet. A recovery that it
     /// completes ends here.
-    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck;
+    fn on_new_ack(&mut self, connection: &mut Access<'_>, ack: u64) -> NewAck;
 
-    /// Optional: true if an ACK that ended no recovery clears the reports.
-    fn clears_sacked(&self, _ack: NewAck) -> bool {
-        false
-    }
-
-    /// Optional: an ACK that [is followed up](NewAck::follows_up) was processed: `acked` bytes, and the round-trip time
-    /// of the newest segment if known.
-    fn on_acknowledged(
-        &mut self,
-        _connection: &mut Connection,
-        _now: Time,
-        _ack: NewAck,
-        _acked: u64,
-        _rtt: Option<Time>,
-    ) {
-    }
+    /// Optional: a new ACK that [is followed up](NewAck::follows_up), as a partial one, was processed: `acked` bytes, and
+    /// the round-trip time of the newest segment if known.
+    fn on_acknowledged(&mut self, _connection: &mut Access<'_>, _acked: u64, _rtt: Option<Time>) {}
 
     /// Required: the retransmission timer expired. The recovery informs the congestion control and ends; the connection
     /// goes back to the oldest segment.
-    fn on_timeout(&mut self, connection: &mut Connection, now: Time);
+    fn on_timeout(&mut self, connection: &mut Access<'_>);
 
     /// Optional: a probe or reordering timer that the recovery has set expired.
-    fn on_timer(&mut self, _connection: &mut Connection, _kind: TimerKind, _now: Time) {}
+    fn on_timer(&mut self, _connection: &mut Access<'_>, _kind: TimerKind) {}
 
     /// Optional: the urgent retransmission of the oldest segment; `None` if nothing is outstanding.
-    fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
-        (!connection.scoreboard.is_empty()).then(|| connection.send_again(0, now))
+    fn poll_head(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {
+        (!connection.scoreboard().is_empty()).then(|| connection.send_again(0))
     }
 
-    /// Optional: why [`poll`](Self::poll) would repeat a segment now. Only a recording asks.
-    fn cause(&self, connection: &Connection) -> Cause {
-        if Self::Rules::PROPERTIES.uses_sack && connection.in_recovery {
-            Cause::Sack
-        } else {
-            connection.resend.went_back
-        }
+    /// Optional: why [`poll`](Self::poll) would repeat a segment now; `None` for the reason of the last time that the
+    /// connection went back. Only a recording asks.
+    fn cause(&self, in_recovery: bool) -> Option<Cause> {
+        (Self::Rules::PROPERTIES.uses_sack && in_recovery).then_some(Cause::Sack)
     }
 
     /// Optional: the next segment during a recovery, if one is allowed.
-    fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
-        connection.poll_window_in_recovery(now)
+    fn poll(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {
+        connection.poll_window()
     }
 }
 
@@ -203,83 +202,56 @@ macro_rules! states {
             }
 
             /// See [`LossRecovery::on_duplicate_report`].
-            pub(super) fn on_duplicate_report(
-                &mut self,
-                connection: &mut Connection,
-                now: Time,
-                range: (u64, u64),
-            ) {
-                match self { $(
-                    Recovery::$Type(recovery) => recovery.on_duplicate_report(connection, now, range),
-                )+ }
+            pub(super) fn on_duplicate_report(&mut self, connection: &mut Access<'_>, range: (u64, u64)) {
+                match self { $( Recovery::$Type(recovery) => recovery.on_duplicate_report(connection, range), )+ }
             }
 
             /// See [`LossRecovery::on_delivered`].
-            pub(super) fn on_delivered(
-                &mut self,
-                connection: &mut Connection,
-                now: Time,
-                ack: Option<&mut NewAck>,
-            ) {
-                match self { $( Recovery::$Type(recovery) => recovery.on_delivered(connection, now, ack), )+ }
+            pub(super) fn on_delivered(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
+                match self { $( Recovery::$Type(recovery) => recovery.on_delivered(connection, by), )+ }
             }
 
             /// See [`LossRecovery::on_duplicate_ack`].
             #[inline(never)]
-            pub(super) fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
-                match self { $( Recovery::$Type(recovery) => recovery.on_duplicate_ack(connection, now), )+ }
+            pub(super) fn on_duplicate_ack(&mut self, connection: &mut Access<'_>) {
+                match self { $( Recovery::$Type(recovery) => recovery.on_duplicate_ack(connection), )+ }
             }
 
             /// See [`LossRecovery::on_new_ack`].
             #[inline]
-            pub(super) fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
-                match self { $( Recovery::$Type(recovery) => recovery.on_new_ack(connection, now, ack), )+ }
-            }
-
-            /// See [`LossRecovery::clears_sacked`].
-            #[inline]
-            pub(super) fn clears_sacked(&self, ack: NewAck) -> bool {
-                match self { $( Recovery::$Type(recovery) => recovery.clears_sacked(ack), )+ }
+            pub(super) fn on_new_ack(&mut self, connection: &mut Access<'_>, ack: u64) -> NewAck {
+                match self { $( Recovery::$Type(recovery) => recovery.on_new_ack(connection, ack), )+ }
             }
 
             /// See [`LossRecovery::on_acknowledged`].
             #[inline]
-            pub(super) fn on_acknowledged(
-                &mut self,
-                connection: &mut Connection,
-                now: Time,
-                ack: NewAck,
-                acked: u64,
-                rtt: Option<Time>,
-            ) {
-                match self { $(
-                    Recovery::$Type(recovery) => recovery.on_acknowledged(connection, now, ack, acked, rtt),
-                )+ }
+            pub(super) fn on_acknowledged(&mut self, connection: &mut Access<'_>, acked: u64, rtt: Option<Time>) {
+                match self { $( Recovery::$Type(recovery) => recovery.on_acknowledged(connection, acked, rtt), )+ }
             }
 
             /// See [`LossRecovery::on_timeout`].
-            pub(super) fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
-                match self { $( Recovery::$Type(recovery) => recovery.on_timeout(connection, now), )+ }
+            pub(super) fn on_timeout(&mut self, connection: &mut Access<'_>) {
+                match self { $( Recovery::$Type(recovery) => recovery.on_timeout(connection), )+ }
             }
 
             /// See [`LossRecovery::on_timer`].
-            pub(super) fn on_timer(&mut self, connection: &mut Connection, kind: TimerKind, now: Time) {
-                match self { $( Recovery::$Type(recovery) => recovery.on_timer(connection, kind, now), )+ }
+            pub(super) fn on_timer(&mut self, connection: &mut Access<'_>, kind: TimerKind) {
+                match self { $( Recovery::$Type(recovery) => recovery.on_timer(connection, kind), )+ }
             }
 
             /// See [`LossRecovery::poll_head`].
-            pub(super) fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
-                match self { $( Recovery::$Type(recovery) => recovery.poll_head(connection, now), )+ }
+            pub(super) fn poll_head(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {
+                match self { $( Recovery::$Type(recovery) => recovery.poll_head(connection), )+ }
             }
 
             /// See [`LossRecovery::cause`].
-            pub(super) fn cause(&self, connection: &Connection) -> Cause {
-                match self { $( Recovery::$Type(recovery) => recovery.cause(connection), )+ }
+            pub(super) fn cause(&self, in_recovery: bool) -> Option<Cause> {
+                match self { $( Recovery::$Type(recovery) => recovery.cause(in_recovery), )+ }
             }
 
             /// See [`LossRecovery::poll`].
-            pub(super) fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
-                match self { $( Recovery::$Type(recovery) => recovery.poll(connection, now), )+ }
+            pub(super) fn poll(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {
+                match self { $( Recovery::$Type(recovery) => recovery.poll(connection), )+ }
             }
         }
     };

@@ -3,7 +3,7 @@
 use super::fast::burst_limit;
 use super::{LossRecovery, NewAck, Start, TimerRule};
 use crate::config::recovery::{Deflation, NewRenoRules, PartialAck};
-use crate::sender::connection::Connection;
+use crate::sender::access::Access;
 use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
 use dumbbell_units::Time;
@@ -21,13 +21,13 @@ pub struct NewReno {
 
 impl NewReno {
     /// A partial ACK of `acked` bytes deducts what left the network from the inflation, less the retransmitted segment.
-    fn deflate(&mut self, connection: &mut Connection, acked: u64) {
-        let mss = f64::from(connection.mss);
-        let cwnd = connection.congestion.cwnd();
-        let inflation = connection.duplicates.inflation;
-        connection.duplicates.inflation = match self.rules.deflation {
+    fn deflate(&mut self, connection: &mut Access<'_>, acked: u64) {
+        let mss = f64::from(connection.mss());
+        let cwnd = connection.congestion().cwnd();
+        let inflation = connection.duplicates().inflation;
+        connection.duplicates_mut().inflation = match self.rules.deflation {
             Deflation::Partial => {
-                let credit = if acked >= u64::from(connection.mss) { mss } else { 0.0 };
+                let credit = if acked >= u64::from(connection.mss()) { mss } else { 0.0 };
                 (inflation - acked as f64 + credit).max(mss - cwnd)
             }
             Deflation::Full => 0.0,
@@ -65,65 +65,57 @@ impl LossRecovery for NewReno {
         self.deflated
     }
 
-    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
-        let mss = f64::from(connection.mss);
-        if connection.in_recovery {
-            connection.duplicates.inflation += mss;
+    fn on_duplicate_ack(&mut self, connection: &mut Access<'_>) {
+        let mss = f64::from(connection.mss());
+        if connection.in_recovery() {
+            connection.duplicates_mut().inflation += mss;
             return;
         }
-        if !connection.duplicates.reach_threshold() {
-            connection.duplicates.grant_limited_transmit(mss);
+        if !connection.duplicates().reach_threshold() {
+            connection.grant_limited_transmit();
             return;
         }
         // Duplicate ACKs may be caused by retransmitted data [RFC 6582 §3.2 step 2].
-        if self.recover.is_some_and(|recover| connection.snd_una <= recover) {
+        if self.recover.is_some_and(|recover| connection.snd_una() <= recover) {
             return;
         }
-        let Some(head) = connection.begin_fast_retransmit(now) else { return };
-        connection.duplicates.inflation = 0.0;
-        connection.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
+        let Some(head) = connection.begin_fast_retransmit() else { return };
+        connection.duplicates_mut().inflation = 0.0;
+        connection.reduce(Signal::FastRetransmit, head.retransmitted_before);
         connection.inflate_at_entry(self.inflates_by_count);
-        self.recover = Some(connection.snd_max);
+        self.recover = Some(connection.snd_max());
         self.saw_partial_ack = false;
-        connection.end_fast_retransmit(now, &head);
-        connection.enter_recovery(now, Cause::DuplicateAcks);
+        connection.end_fast_retransmit(&head);
+        connection.enter_recovery();
+        connection.resend_head(Cause::DuplicateAcks);
     }
 
-    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
-        if connection.in_recovery {
+    fn on_new_ack(&mut self, connection: &mut Access<'_>, ack: u64) -> NewAck {
+        if connection.in_recovery() {
             if self.recover.is_some_and(|recover| ack < recover) {
                 let is_impatient = self.rules.partial_ack == PartialAck::Impatient && self.saw_partial_ack;
                 let timer = if is_impatient { TimerRule::GoOn } else { TimerRule::Restart };
                 return NewAck { timer, ..NewAck::PARTIAL };
             }
-            connection.leave_recovery(now, -std::mem::take(&mut self.deflated));
+            connection.leave_recovery(-std::mem::take(&mut self.deflated));
         }
-        connection.duplicates.clear();
+        connection.duplicates_mut().clear();
         NewAck::FULL
     }
 
-    fn on_acknowledged(
-        &mut self,
-        connection: &mut Connection,
-        now: Time,
-        ack: NewAck,
-        acked: u64,
-        _rtt: Option<Time>,
-    ) {
-        if ack.is_partial {
-            self.saw_partial_ack = true;
-            connection.duplicates.count = 0;
-            self.deflate(connection, acked);
-            connection.count_head_lost(now);
-            connection.resend.head = Some(Cause::PartialAck);
-        }
+    fn on_acknowledged(&mut self, connection: &mut Access<'_>, acked: u64, _rtt: Option<Time>) {
+        self.saw_partial_ack = true;
+        connection.duplicates_mut().count = 0;
+        self.deflate(connection, acked);
+        connection.count_head_lost();
+        connection.resend_head(Cause::PartialAck);
     }
 
-    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+    fn on_timeout(&mut self, connection: &mut Access<'_>) {
         connection.exclude_inflation(self.deflated);
-        connection.reduce_at_timeout(now, connection.snd_max - connection.snd_una);
+        connection.reduce_at_timeout(connection.flight_size());
         self.deflated = 0.0;
-        self.recover = Some(connection.snd_max);
-        connection.duplicates.count = 0;
+        self.recover = Some(connection.snd_max());
+        connection.duplicates_mut().count = 0;
     }
 }

@@ -7,7 +7,7 @@
 use super::{LossRecovery, NewAck, Start};
 use crate::config::recovery::Ns2SackRules;
 use crate::segment::DataSegment;
-use crate::sender::connection::Connection;
+use crate::sender::access::Access;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
 use dumbbell_units::Time;
 
@@ -18,22 +18,6 @@ pub struct Ns2Sack {
     /// Bytes in the network; a surplus of ACKs makes it negative.
     pipe: i64,
     ignores_duplicates: bool,
-}
-
-impl Ns2Sack {
-    /// While fewer segments are counted in the network than the window allows, repairs holes below the highest report,
-    /// then sends new data.
-    fn poll_recovery(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
-        if (self.pipe + i64::from(connection.mss)) as f64 > connection.congestion.cwnd() {
-            return connection.pause(true);
-        }
-        let segment = match connection.scoreboard.next_unreported() {
-            Some(index) => connection.send_again(index, now),
-            None => connection.poll_new_in_recovery(now)?,
-        };
-        self.pipe += i64::from(segment.len);
-        Some(segment)
-    }
 }
 
 impl LossRecovery for Ns2Sack {
@@ -47,70 +31,67 @@ impl LossRecovery for Ns2Sack {
         self.ignores_duplicates
     }
 
-    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
-        if connection.in_recovery {
-            self.pipe -= i64::from(connection.mss);
+    fn on_duplicate_ack(&mut self, connection: &mut Access<'_>) {
+        if connection.in_recovery() {
+            self.pipe -= i64::from(connection.mss());
             return;
         }
-        if !connection.duplicates.reach_threshold() {
-            connection.duplicates.grant_limited_transmit(f64::from(connection.mss));
+        if !connection.duplicates().reach_threshold() {
+            connection.grant_limited_transmit();
             return;
         }
-        if self.recover.is_some_and(|recover| connection.snd_una <= recover) {
+        if self.recover.is_some_and(|recover| connection.snd_una() <= recover) {
             return;
         }
-        if !connection.enter_sack_recovery(now) {
+        if !connection.enter_sack_recovery() {
             return;
         }
-        self.recover = Some(connection.snd_max);
-        let left = i64::from(DUPLICATE_THRESHOLD) * i64::from(connection.mss);
-        self.pipe = (connection.snd_max - connection.snd_una) as i64 - left;
+        self.recover = Some(connection.snd_max());
+        let left = i64::from(DUPLICATE_THRESHOLD) * i64::from(connection.mss());
+        self.pipe = connection.flight_size() as i64 - left;
         // Until the next ACK, only the first hole is repaired.
-        connection.burst.exhaust();
+        connection.exhaust_burst();
     }
 
-    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
-        let was_in_recovery = connection.in_recovery;
+    fn on_new_ack(&mut self, connection: &mut Access<'_>, ack: u64) -> NewAck {
+        let was_in_recovery = connection.in_recovery();
         if was_in_recovery {
             if self.recover.is_some_and(|recover| ack < recover) {
-                self.pipe -= 2 * i64::from(connection.mss);
+                self.pipe -= 2 * i64::from(connection.mss());
                 return NewAck::PARTIAL;
             }
             // A completed recovery leaves no state.
             self.recover = None;
-            connection.leave_recovery(now, 0.0);
+            connection.leave_recovery(0.0);
         }
         self.ignores_duplicates = false;
-        connection.duplicates.clear();
-        NewAck { in_recovery: was_in_recovery, ..NewAck::FULL }
+        connection.duplicates_mut().clear();
+        NewAck { in_recovery: was_in_recovery, clears_reports: true, ..NewAck::FULL }
     }
 
-    fn clears_sacked(&self, ack: NewAck) -> bool {
-        !ack.is_partial
+    fn on_acknowledged(&mut self, connection: &mut Access<'_>, _acked: u64, _rtt: Option<Time>) {
+        connection.duplicates_mut().count = 0;
     }
 
-    fn on_acknowledged(
-        &mut self,
-        connection: &mut Connection,
-        _now: Time,
-        ack: NewAck,
-        _acked: u64,
-        _rtt: Option<Time>,
-    ) {
-        if ack.is_partial {
-            connection.duplicates.count = 0;
-        }
-    }
-
-    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+    fn on_timeout(&mut self, connection: &mut Access<'_>) {
         connection.exclude_inflation(0.0);
-        connection.reduce_at_timeout(now, connection.scoreboard.unreported());
-        self.recover = Some(connection.snd_max);
+        connection.reduce_at_timeout(connection.scoreboard().unreported());
+        self.recover = Some(connection.snd_max());
         self.ignores_duplicates = true;
-        connection.duplicates.count = 0;
+        connection.duplicates_mut().count = 0;
     }
 
-    fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
-        self.poll_recovery(connection, now)
+    /// While fewer segments are counted in the network than the window allows, repairs holes below the highest report,
+    /// then sends new data.
+    fn poll(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {
+        if (self.pipe + i64::from(connection.mss())) as f64 > connection.congestion().cwnd() {
+            return connection.pause(true);
+        }
+        let segment = match connection.scoreboard_mut().next_unreported() {
+            Some(index) => connection.send_again(index),
+            None => connection.poll_new()?,
+        };
+        self.pipe += i64::from(segment.len);
+        Some(segment)
     }
 }

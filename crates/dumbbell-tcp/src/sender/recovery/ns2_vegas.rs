@@ -12,7 +12,7 @@ use super::fine::{CheckRule, FineChecks};
 use super::{LossRecovery, NewAck, Start, TimerRule};
 use crate::config::recovery::Ns2VegasRules;
 use crate::segment::DataSegment;
-use crate::sender::connection::Connection;
+use crate::sender::access::Access;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
 use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
@@ -30,37 +30,38 @@ pub struct Ns2Vegas {
 }
 
 impl Ns2Vegas {
-    fn may_retransmit(&self, connection: &Connection) -> bool {
-        self.recover.is_none_or(|recover| connection.snd_una > recover) || self.last_cut != LastCut::Timeout
+    fn may_retransmit(&self, connection: &Access<'_>) -> bool {
+        self.recover.is_none_or(|recover| connection.snd_una() > recover) || self.last_cut != LastCut::Timeout
     }
 
-    fn retransmit(&mut self, connection: &mut Connection, now: Time) {
-        let Some(head) = connection.begin_fast_retransmit(now) else { return };
-        let cause = connection.duplicates.cause();
-        self.checks.on_fast_retransmit(&head, connection.next_index as u32 + 1);
+    fn retransmit(&mut self, connection: &mut Access<'_>) {
+        let Some(head) = connection.begin_fast_retransmit() else { return };
+        let cause = connection.duplicates().cause();
+        self.checks.on_fast_retransmit(&head, connection.next_index() as u32 + 1);
         if self.checks.may_reduce(|reduced| reduced < head.sent_at) {
-            if connection.duplicates.has_limited_transmit() && !connection.in_recovery {
-                connection.duplicates.inflation = 0.0;
+            if connection.duplicates().has_limited_transmit() && !connection.in_recovery() {
+                connection.duplicates_mut().inflation = 0.0;
             }
-            connection.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
-            self.checks.on_reduction(now);
-            self.cut_window = connection.congestion.cwnd();
+            connection.reduce(Signal::FastRetransmit, head.retransmitted_before);
+            self.checks.on_reduction(connection.now());
+            self.cut_window = connection.congestion().cwnd();
             connection.inflate_at_entry(self.inflates_by_count);
         }
         self.last_cut = LastCut::DuplicateAcks;
-        self.recover = Some(connection.snd_max);
-        connection.retransmission.back_off();
-        connection.end_fast_retransmit(now, &head);
-        connection.enter_recovery(now, cause);
+        self.recover = Some(connection.snd_max());
+        connection.back_off();
+        connection.end_fast_retransmit(&head);
+        connection.enter_recovery();
+        connection.resend_head(cause);
     }
 
     /// The rest of the single window, which includes the inflation: after more than three duplicate ACKs it returns to
     /// the window of the last reduction, which is none after a timeout.
-    fn kept(&self, connection: &Connection) -> f64 {
-        if connection.duplicates.count > DUPLICATE_THRESHOLD && connection.cwnd() > self.cut_window {
-            self.cut_window - connection.congestion.cwnd()
+    fn kept(&self, connection: &Access<'_>) -> f64 {
+        if connection.duplicates().count > DUPLICATE_THRESHOLD && connection.cwnd() > self.cut_window {
+            self.cut_window - connection.congestion().cwnd()
         } else {
-            connection.duplicates.inflation
+            connection.duplicates().inflation
         }
     }
 }
@@ -82,61 +83,58 @@ impl LossRecovery for Ns2Vegas {
         }
     }
 
-    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
-        if connection.duplicates.reach_threshold() || self.checks.is_head_late(connection, now) {
+    fn on_duplicate_ack(&mut self, connection: &mut Access<'_>) {
+        if connection.duplicates().reach_threshold() || self.checks.is_head_late(connection) {
             if self.may_retransmit(connection) {
-                self.retransmit(connection, now);
+                self.retransmit(connection);
             }
-        } else if connection.duplicates.count > DUPLICATE_THRESHOLD {
-            connection.duplicates.inflation += f64::from(connection.mss);
+        } else if connection.duplicates().count > DUPLICATE_THRESHOLD {
+            connection.duplicates_mut().inflation += f64::from(connection.mss());
         } else {
-            connection.duplicates.grant_limited_transmit(f64::from(connection.mss));
+            connection.grant_limited_transmit();
         }
     }
 
-    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, _ack: u64) -> NewAck {
-        connection.leave_recovery(now, self.kept(connection));
-        connection.duplicates.clear();
+    fn on_new_ack(&mut self, connection: &mut Access<'_>, _ack: u64) -> NewAck {
+        connection.leave_recovery(self.kept(connection));
+        connection.duplicates_mut().clear();
         let is_stalled = connection.unsent_segment() > 0;
         let timer = if is_stalled { TimerRule::RestartAlways } else { TimerRule::Restart };
         NewAck { timer, follows_up: true, ..NewAck::FULL }
     }
 
-    fn on_acknowledged(
-        &mut self,
-        connection: &mut Connection,
-        now: Time,
-        _ack: NewAck,
-        _acked: u64,
-        rtt: Option<Time>,
-    ) {
+    fn on_acknowledged(&mut self, connection: &mut Access<'_>, _acked: u64, rtt: Option<Time>) {
         self.checks.on_sample(rtt);
         let has_expired = |checks: &FineChecks| {
-            connection.scoreboard.head().is_none_or(|head| checks.has_expired(head.sent_at, now))
+            connection
+                .scoreboard()
+                .head()
+                .is_none_or(|head| checks.has_expired(head.sent_at, connection.now()))
         };
         if self.checks.check(has_expired) {
-            connection.duplicates.count = DUPLICATE_THRESHOLD;
-            connection.count_head_lost(now);
-            connection.enter_recovery(now, Cause::FineTimeout);
+            connection.duplicates_mut().count = DUPLICATE_THRESHOLD;
+            connection.count_head_lost();
+            connection.enter_recovery();
+            connection.resend_head(Cause::FineTimeout);
         }
     }
 
-    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
-        connection.reduce_at_timeout(now, connection.snd_max - connection.snd_una);
+    fn on_timeout(&mut self, connection: &mut Access<'_>) {
+        connection.reduce_at_timeout(connection.flight_size());
         self.last_cut = LastCut::Timeout;
-        self.recover = Some(connection.snd_max);
-        self.checks.on_reduction(now);
+        self.recover = Some(connection.snd_max());
+        self.checks.on_reduction(connection.now());
         self.cut_window = 0.0;
-        connection.duplicates.count = 0;
+        connection.duplicates_mut().count = 0;
     }
 
-    fn poll_head(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
-        if !connection.scoreboard.is_empty() {
-            return Some(connection.send_again(0, now));
+    fn poll_head(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {
+        if !connection.scoreboard().is_empty() {
+            return Some(connection.send_again(0));
         }
         let len = connection.unsent_segment();
         (len > 0).then(|| {
-            let segment = connection.send_new(len, now);
+            let segment = connection.send_new(len);
             connection.go_back(Cause::FineTimeout);
             segment
         })

@@ -6,7 +6,7 @@ use super::rfc6675::Rfc6675;
 use super::{LossRecovery, NewAck, Start};
 use crate::config::recovery::Ns3SackRules;
 use crate::segment::DataSegment;
-use crate::sender::connection::Connection;
+use crate::sender::access::Access;
 use dumbbell_units::Time;
 
 /// The state of ns-3's recovery.
@@ -24,37 +24,28 @@ impl LossRecovery for Ns3Sack {
         Ns3Sack { scoreboard: Rfc6675::without_rescue(), must_send: false }
     }
 
-    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
-        self.scoreboard.on_duplicate_ack(connection, now);
+    fn on_duplicate_ack(&mut self, connection: &mut Access<'_>) {
+        self.scoreboard.on_duplicate_ack(connection);
     }
 
-    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
-        let ack = self.scoreboard.on_new_ack(connection, now, ack);
-        self.must_send &= ack.is_partial;
+    fn on_new_ack(&mut self, connection: &mut Access<'_>, ack: u64) -> NewAck {
+        let ack = self.scoreboard.on_new_ack(connection, ack);
+        self.must_send &= ack.follows_up;
         ack
     }
 
-    fn on_acknowledged(
-        &mut self,
-        connection: &mut Connection,
-        now: Time,
-        ack: NewAck,
-        acked: u64,
-        rtt: Option<Time>,
-    ) {
-        self.scoreboard.on_acknowledged(connection, now, ack, acked, rtt);
-        if ack.is_partial {
-            self.must_send = !connection.scoreboard.is_head_resent();
-        }
+    fn on_acknowledged(&mut self, connection: &mut Access<'_>, acked: u64, rtt: Option<Time>) {
+        self.scoreboard.on_acknowledged(connection, acked, rtt);
+        self.must_send = !connection.scoreboard().is_head_resent();
     }
 
-    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
-        self.scoreboard.on_timeout(connection, now);
+    fn on_timeout(&mut self, connection: &mut Access<'_>) {
+        self.scoreboard.on_timeout(connection);
         self.must_send = false;
     }
 
-    fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+    fn poll(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {
         let must_send = std::mem::take(&mut self.must_send);
-        self.scoreboard.poll_recovery(connection, now, must_send)
+        self.scoreboard.poll_recovery(connection, must_send)
     }
 }

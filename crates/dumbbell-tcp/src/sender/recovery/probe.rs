@@ -1,6 +1,6 @@
 //! Tail loss probes [RFC 8985 §7]: before the retransmission timeout, a segment provokes an ACK that shows what is lost.
 
-use crate::sender::connection::Connection;
+use crate::sender::access::Access;
 use dumbbell_units::Time;
 
 /// Timeout without a round-trip time [RFC 8985 §7.2].
@@ -78,14 +78,14 @@ impl TailProbe {
     }
 
     /// An ACK up to `ack`. True if the probe has repaired a loss, which nothing else shows.
-    pub(super) fn on_ack(&mut self, connection: &Connection, is_duplicate: bool) -> bool {
+    pub(super) fn on_ack(&mut self, connection: &Access<'_>, is_duplicate: bool) -> bool {
         let Some(probe) = self.outstanding else { return false };
-        let ack = connection.snd_una;
+        let ack = connection.snd_una();
         if ack < probe.end {
             return false;
         }
         let has_repaired = probe.is_retransmission && ack > probe.end;
-        if !probe.is_retransmission || has_repaired || is_duplicate && !connection.scoreboard.has_sacked() {
+        if !probe.is_retransmission || has_repaired || is_duplicate && !connection.scoreboard().has_sacked() {
             self.outstanding = None;
         }
         has_repaired

@@ -12,7 +12,7 @@
 //! and the ACK that begins the recovery counts as one segment.
 
 use crate::config::recovery::PrrBound;
-use crate::sender::connection::Connection;
+use crate::sender::access::Access;
 
 /// The reduction of one recovery.
 #[derive(Clone, Copy, Debug)]
@@ -56,55 +56,55 @@ impl Default for Reduction {
 
 impl Reduction {
     /// A recovery begins with an ACK that delivers a segment; the window before it was `prior`, and it is reduced now.
-    pub(super) fn begin(connection: &mut Connection, prior: f64) -> Reduction {
-        let segment = u64::from(connection.mss).min(connection.scoreboard.delivered());
+    pub(super) fn begin(connection: &mut Access<'_>, prior: f64) -> Reduction {
+        let segment = u64::from(connection.mss()).min(connection.scoreboard().delivered());
         Reduction::begin_with(connection, PrrBound::Rfc9937, prior, segment)
     }
 
     /// A recovery begins with an event that delivers so many bytes; `prior` is the window or the data in flight before it.
     /// The window is reduced now.
     pub(super) fn begin_with(
-        connection: &mut Connection,
+        connection: &mut Access<'_>,
         bound: PrrBound,
         prior: f64,
         delivered: u64,
     ) -> Reduction {
-        let counters = (connection.scoreboard.delivered(), connection.scoreboard.lost());
+        let counters = (connection.scoreboard().delivered(), connection.scoreboard().lost());
         let mut reduction =
-            Reduction { bound, prior, sent_before: connection.stats.bytes_sent, ..Reduction::default() };
+            Reduction { bound, prior, sent_before: connection.bytes_sent(), ..Reduction::default() };
         reduction.seen = (counters.0 - delivered, counters.1);
         reduction.take(connection, false);
         reduction
     }
 
     /// An ACK of the recovery arrived; `is_advance` if it acknowledges new data. Sets the window.
-    pub(super) fn on_ack(&mut self, connection: &mut Connection, is_advance: bool) {
-        if connection.scoreboard.delivered() > self.seen.0 {
+    pub(super) fn on_ack(&mut self, connection: &mut Access<'_>, is_advance: bool) {
+        if connection.scoreboard().delivered() > self.seen.0 {
             self.take(connection, is_advance);
         } else {
-            self.seen.1 = connection.scoreboard.lost();
+            self.seen.1 = connection.scoreboard().lost();
         }
     }
 
-    fn take(&mut self, connection: &mut Connection, is_advance: bool) {
-        let counters = (connection.scoreboard.delivered(), connection.scoreboard.lost());
+    fn take(&mut self, connection: &mut Access<'_>, is_advance: bool) {
+        let counters = (connection.scoreboard().delivered(), connection.scoreboard().lost());
         let news = News {
             delivered: counters.0 - self.seen.0,
-            in_network: connection.scoreboard.pipe() as f64,
+            in_network: connection.scoreboard().pipe() as f64,
             is_safe: is_advance && counters.1 == self.seen.1,
         };
         self.seen = counters;
-        let sent = connection.stats.bytes_sent - self.sent_before;
-        let ssthresh = connection.congestion.cwnd();
-        let window = self.window(news, sent, ssthresh, f64::from(connection.mss));
+        let sent = connection.bytes_sent() - self.sent_before;
+        let ssthresh = connection.congestion().cwnd();
+        let window = self.window(news, sent, ssthresh, f64::from(connection.mss()));
         self.excess = window - ssthresh;
-        connection.duplicates.inflation = self.excess;
+        connection.duplicates_mut().inflation = self.excess;
     }
 
     /// The recovery ends: the window is the threshold.
-    pub(super) fn end(&mut self, connection: &mut Connection) {
+    pub(super) fn end(&mut self, connection: &mut Access<'_>) {
         self.excess = 0.0;
-        connection.duplicates.inflation = 0.0;
+        connection.duplicates_mut().inflation = 0.0;
     }
 
     /// The window less the threshold, in bytes. It is part of the window, not an addition for duplicate ACKs.

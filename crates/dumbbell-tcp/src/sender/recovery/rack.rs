@@ -18,14 +18,13 @@
 use super::probe::{ProbeTimes, TailProbe};
 use super::prr::Reduction;
 use super::undo::{Finding, ForwardRecovery, Reaction};
-use super::{LossRecovery, NewAck, Start};
+use super::{DeliveredBy, LossRecovery, NewAck, Start};
 use crate::config::recovery::{Frto, PrrBase, PrrBound, RackRules};
 use crate::scoreboard::Deliveries;
 use crate::segment::DataSegment;
-use crate::sender::connection::Connection;
+use crate::sender::access::Access;
 use crate::sender::observation::Cause;
 use crate::sender::timers::TimerKind;
-use crate::sender::trace::TcpEventKind;
 use dumbbell_cc::Signal;
 use dumbbell_units::Time;
 use dumbbell_units::math::real;
@@ -102,59 +101,53 @@ pub struct Rack {
 }
 
 impl Rack {
-    fn reordering_window(&self, connection: &Connection) -> Time {
-        let srtt = connection.retransmission.srtt_or_infinity();
-        connection.scoreboard.deliveries().map_or(Time::ZERO, |deliveries| {
-            self.window.length(&self.rules, deliveries, connection.in_recovery || self.after_timeout, srtt)
+    fn reordering_window(&self, connection: &Access<'_>) -> Time {
+        let srtt = connection.srtt_or_infinity();
+        connection.scoreboard().deliveries().map_or(Time::ZERO, |deliveries| {
+            self.window.length(&self.rules, deliveries, connection.in_recovery() || self.after_timeout, srtt)
         })
     }
 
     /// Marks what is lost by now, and sets the timer for what may be. A recovery begins unless one is in progress.
     /// `delivered` bytes were delivered by the event.
-    fn detect(&mut self, connection: &mut Connection, now: Time, delivered: u64) -> bool {
-        let before = connection.scoreboard.lost();
+    fn detect(&mut self, connection: &mut Access<'_>, delivered: u64) -> bool {
+        let before = connection.scoreboard().lost();
+        let now = connection.now();
         let mut next = Time::NEVER;
-        if connection.scoreboard.awaits_older() {
+        if connection.scoreboard_mut().awaits_older() {
             let window = self.reordering_window(connection);
-            next = connection.scoreboard.detect_losses(now, window);
+            next = connection.scoreboard_mut().detect_losses(now, window);
         }
         if next == Time::NEVER {
-            connection.timers.stop(TimerKind::Reordering);
+            connection.timers().stop(TimerKind::Reordering);
         } else {
             let at = next + self.rules.reo_timer_slack;
             let tick = self.rules.reo_timer_tick;
-            let at = if tick.0 == 0 { at } else { connection.retransmission.clock().expiry(tick, now, at) };
-            connection.timers.set(TimerKind::Reordering, at);
+            let at = if tick.0 == 0 { at } else { connection.clock().expiry(tick, now, at) };
+            connection.timers().set(TimerKind::Reordering, at);
         }
         let has_ended = std::mem::take(&mut self.has_ended);
-        if connection.scoreboard.lost() == before && !(has_ended && connection.scoreboard.has_lost()) {
+        if connection.scoreboard().lost() == before && !(has_ended && connection.scoreboard().has_lost()) {
             return false;
         }
-        connection.announce_losses(now);
-        let begins = !connection.in_recovery && !self.after_timeout;
+        connection.announce_losses();
+        let begins = !connection.in_recovery() && !self.after_timeout;
         if begins {
-            self.enter(connection, now, delivered);
+            self.enter(connection, delivered);
         }
         begins
     }
 
-    fn enter(&mut self, connection: &mut Connection, now: Time, delivered: u64) {
-        let Some(head) = connection.scoreboard.head() else { return };
+    fn enter(&mut self, connection: &mut Access<'_>, delivered: u64) {
+        let Some(head) = connection.scoreboard().head() else { return };
         let retransmitted_before = head.transmissions > 1;
-        let cwnd = connection.congestion.cwnd();
         let prior = self.prior(connection, delivered);
         self.probe.cancel();
-        connection.timers.stop(TimerKind::Probe);
-        connection.stats.fast_retransmits += 1;
-        connection.duplicates.inflation = 0.0;
+        connection.timers().stop(TimerKind::Probe);
+        connection.duplicates_mut().inflation = 0.0;
         self.note_reaction(connection, Signal::FastRetransmit, false);
-        connection.reduce(now, Signal::FastRetransmit, retransmitted_before);
-        connection.retransmission.stop_timing();
-        connection.restart_retransmission_timer(now);
-        connection.note(now, TcpEventKind::FastRetransmit, cwnd);
-        connection.enter_recovery(now, Cause::Rack);
-        connection.resend.head = None;
-        self.recover = connection.snd_max;
+        connection.react_to_loss_by_time(retransmitted_before);
+        self.recover = connection.snd_max();
         self.must_send = true;
         if self.reduces(connection) {
             self.reduction = Reduction::begin_with(connection, self.rules.prr, prior, delivered);
@@ -162,43 +155,38 @@ impl Rack {
     }
 
     /// A reaction begins, or goes on with a timeout: what it changes may have to be undone.
-    fn note_reaction(&mut self, connection: &Connection, signal: Signal, goes_on: bool) {
+    fn note_reaction(&mut self, connection: &Access<'_>, signal: Signal, goes_on: bool) {
         let state = match &self.reaction {
             Some(reaction) if goes_on => (reaction.undo.cwnd, reaction.undo.ssthresh),
             // What came before was undone or is repaired, unless an earlier cause is not known to be spurious.
             _ if goes_on => return,
-            _ => (connection.congestion.cwnd(), connection.congestion.ssthresh()),
+            _ => (connection.congestion().cwnd(), connection.congestion().ssthresh()),
         };
         self.reaction =
             (self.rules.undo || self.rules.frto != Frto::Off && signal == Signal::Timeout).then(|| {
-                let range = (connection.snd_una, connection.snd_max);
-                Reaction::new(signal, state, range, connection.scoreboard.retransmissions_out())
+                let range = (connection.snd_una(), connection.snd_max());
+                Reaction::new(signal, state, range, connection.scoreboard().retransmissions_out())
             });
     }
 
     /// The last reaction was spurious. Nothing remains lost, and the congestion control restores its window, unless a mark
     /// has reduced it since.
-    fn undo(&mut self, connection: &mut Connection, now: Time) {
+    fn undo(&mut self, connection: &mut Access<'_>) {
         let Some(reaction) = self.reaction.take() else { return };
-        if connection.in_recovery {
-            self.leave(connection, now);
+        if connection.in_recovery() {
+            self.leave(connection);
         }
         self.after_timeout = false;
         self.must_send = false;
         self.has_ended = false;
         self.forward = ForwardRecovery::Idle;
-        connection.scoreboard.unmark_lost();
-        if connection.ecn.reduced_to() <= reaction.until {
-            let context = connection.context(now);
-            let cwnd_before = connection.congestion.cwnd();
-            connection.congestion.on_undo(&context, &reaction.undo);
-            connection.note(now, TcpEventKind::Undo, cwnd_before);
-        }
+        connection.scoreboard_mut().unmark_lost();
+        connection.undo(&reaction.undo, reaction.until);
     }
 
     /// Looks for evidence that the last reaction was spurious.
-    fn look_back(&mut self, connection: &mut Connection, now: Time, is_advance: bool) {
-        let Some(deliveries) = connection.scoreboard.deliveries() else { return };
+    fn look_back(&mut self, connection: &mut Access<'_>, is_advance: bool) {
+        let Some(deliveries) = connection.scoreboard().deliveries() else { return };
         let is_echo_older = self.rules.undo
             && is_advance
             && self.reaction.as_mut().is_some_and(|reaction| reaction.on_ack(deliveries));
@@ -207,79 +195,79 @@ impl Rack {
         let is_partial = is_advance && self.after_timeout;
         let finding = self.forward.on_ack(self.rules.frto, is_original, is_partial, has_new);
         if is_echo_older || finding == Finding::IsSpurious {
-            self.undo(connection, now);
+            self.undo(connection);
         }
     }
 
     /// True if the window is reduced in proportion. A window by a model is not.
-    fn reduces(&self, connection: &Connection) -> bool {
-        self.rules.prr != PrrBound::Off && !connection.congestion.is_model_based()
+    fn reduces(&self, connection: &Access<'_>) -> bool {
+        self.rules.prr != PrrBound::Off && !connection.congestion().is_model_based()
     }
 
     /// What the reduction compares with what is delivered, in bytes.
-    fn prior(&self, connection: &Connection, delivered: u64) -> f64 {
-        let flight = connection.snd_max - connection.snd_una;
+    fn prior(&self, connection: &Access<'_>, delivered: u64) -> f64 {
+        let flight = connection.flight_size();
         let prior = match (self.rules.prr_base, self.rules.prr) {
-            (PrrBase::Window, _) => connection.congestion.cwnd(),
+            (PrrBase::Window, _) => connection.congestion().cwnd(),
             (PrrBase::Flight, PrrBound::Rfc9937 | PrrBound::Off) => {
-                let reported = flight - connection.scoreboard.unreported().min(flight);
+                let reported = flight - connection.scoreboard().unreported().min(flight);
                 (flight - reported + delivered) as f64
             }
             (PrrBase::Flight, PrrBound::SlowStart | PrrBound::Conservative) => {
-                flight.saturating_sub(connection.duplicates.limited_bytes()) as f64
+                flight.saturating_sub(connection.duplicates().limited_bytes()) as f64
             }
         };
-        prior.max(f64::from(connection.mss))
+        prior.max(f64::from(connection.mss()))
     }
 
-    fn leave(&mut self, connection: &mut Connection, now: Time) {
+    fn leave(&mut self, connection: &mut Access<'_>) {
         self.reduction.end(connection);
-        connection.leave_recovery(now, 0.0);
+        connection.leave_recovery(0.0);
         self.window.on_recovery_exit();
         self.has_ended = true;
     }
 
     /// Starts the timer of a probe after new data or progress [RFC 8985 §7.2]: not in a recovery, not above reports, and
     /// only one at a time.
-    fn arm_probe(&mut self, connection: &mut Connection, now: Time) {
+    fn arm_probe(&mut self, connection: &mut Access<'_>) {
         let is_wanted = self.rules.tlp
-            && !connection.in_recovery
+            && !connection.in_recovery()
             && !self.after_timeout
             && self.probe.is_answered()
-            && !connection.scoreboard.is_empty()
-            && !connection.scoreboard.has_sacked();
+            && !connection.scoreboard().is_empty()
+            && !connection.scoreboard().has_sacked();
         if !is_wanted {
-            connection.timers.stop(TimerKind::Probe);
+            connection.timers().stop(TimerKind::Probe);
             return;
         }
-        let is_single = connection.scoreboard.len() == 1;
-        let timeout = self.probe_times.timeout(connection.retransmission.srtt_or_infinity(), is_single);
-        let latest = connection.timers.deadline(TimerKind::Retransmission);
-        connection.timers.set(TimerKind::Probe, (now + timeout).min(latest));
+        let is_single = connection.scoreboard().len() == 1;
+        let timeout = self.probe_times.timeout(connection.srtt_or_infinity(), is_single);
+        let latest = connection.timers().deadline(TimerKind::Retransmission);
+        let at = (connection.now() + timeout).min(latest);
+        connection.timers().set(TimerKind::Probe, at);
     }
 
     /// A new segment, or the last one again.
-    fn send_probe(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+    fn send_probe(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {
         self.probe.is_due = false;
-        let segment = match connection.poll_new_in_recovery(now) {
+        let segment = match connection.poll_new() {
             Some(segment) => segment,
             None => {
-                let last = connection.scoreboard.len().checked_sub(1)?;
-                connection.send_again(last, now)
+                let last = connection.scoreboard().len().checked_sub(1)?;
+                connection.send_again(last)
             }
         };
-        self.probe.on_sent(connection.snd_max, segment.is_retransmission);
-        connection.restart_retransmission_timer(now);
+        self.probe.on_sent(connection.snd_max(), segment.is_retransmission);
+        connection.restart_retransmission_timer();
         Some(segment)
     }
 
     /// True if the data in the network leaves room for a segment.
-    fn has_room(&self, connection: &Connection) -> bool {
+    fn has_room(&self, connection: &Access<'_>) -> bool {
         let is_by_pipe =
-            connection.in_recovery || self.after_timeout || connection.duplicates.has_limited_transmit();
-        let in_network =
-            if is_by_pipe { connection.scoreboard.pipe() } else { connection.snd_max - connection.snd_una };
-        real(in_network + u64::from(connection.mss)) <= connection.cwnd()
+            connection.in_recovery() || self.after_timeout || connection.duplicates().has_limited_transmit();
+        let in_network = if is_by_pipe { connection.scoreboard().pipe() } else { connection.flight_size() };
+        real(in_network + u64::from(connection.mss())) <= connection.cwnd()
     }
 }
 
@@ -308,144 +296,131 @@ impl LossRecovery for Rack {
         -self.reduction.excess()
     }
 
-    fn on_duplicate_report(&mut self, connection: &mut Connection, now: Time, range: (u64, u64)) {
+    fn on_duplicate_report(&mut self, connection: &mut Access<'_>, range: (u64, u64)) {
         let is_probe = self.probe.on_duplicate_report(range);
         let is_reordering_seen =
-            connection.scoreboard.deliveries().is_some_and(|deliveries| deliveries.is_reordering_seen());
+            connection.scoreboard().deliveries().is_some_and(|deliveries| deliveries.is_reordering_seen());
         if !self.rules.dsack_after_reordering || is_reordering_seen && !is_probe {
-            self.window.on_duplicate(&self.rules, connection.snd_una, connection.snd_max);
+            self.window.on_duplicate(&self.rules, connection.snd_una(), connection.snd_max());
         }
         let is_undone = self.rules.undo
             && !is_probe
             && self.reaction.as_mut().is_some_and(|reaction| reaction.on_duplicate_report(range));
         if is_undone {
-            self.undo(connection, now);
+            self.undo(connection);
         }
     }
 
-    fn on_delivered(&mut self, connection: &mut Connection, now: Time, ack: Option<&mut NewAck>) {
-        let is_advance = ack.is_some();
-        if self.after_timeout && connection.snd_una >= self.recover {
+    fn on_delivered(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
+        let is_advance = by == DeliveredBy::NewAck;
+        if self.after_timeout && connection.snd_una() >= self.recover {
             self.after_timeout = false;
             self.forward = ForwardRecovery::Idle;
             self.window.on_recovery_exit();
             self.has_ended = true;
         }
-        self.look_back(connection, now, is_advance);
-        if self.probe.on_ack(connection, !is_advance) && !connection.in_recovery && !self.after_timeout {
-            connection.reduce(now, Signal::FastRetransmit, false);
+        self.look_back(connection, is_advance);
+        if self.probe.on_ack(connection, !is_advance) && !connection.in_recovery() && !self.after_timeout {
+            connection.reduce(Signal::FastRetransmit, false);
         }
-        let delivered = connection.scoreboard.delivered().saturating_sub(self.seen);
-        self.seen = connection.scoreboard.delivered();
-        let begins = self.detect(connection, now, delivered);
-        if connection.in_recovery && !begins && self.reduces(connection) {
+        let delivered = connection.scoreboard().delivered().saturating_sub(self.seen);
+        self.seen = connection.scoreboard().delivered();
+        let begins = self.detect(connection, delivered);
+        if connection.in_recovery() && !begins && self.reduces(connection) {
             self.reduction.on_ack(connection, is_advance);
         }
-        if let Some(ack) = ack {
-            ack.in_recovery = connection.in_recovery;
-            ack.follows_up = true;
+        match by {
+            DeliveredBy::NewAck => self.arm_probe(connection),
+            DeliveredBy::DuplicateAck => connection.timers().stop(TimerKind::Probe),
+            DeliveredBy::OtherAck => {}
         }
     }
 
-    fn on_duplicate_ack(&mut self, connection: &mut Connection, _now: Time) {
-        connection.timers.stop(TimerKind::Probe);
-    }
-
-    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, ack: u64) -> NewAck {
-        connection.duplicates.count = 0;
+    fn on_new_ack(&mut self, connection: &mut Access<'_>, ack: u64) -> NewAck {
+        connection.duplicates_mut().count = 0;
         self.has_expired = false;
-        if connection.in_recovery {
-            if ack < self.recover {
-                return NewAck::PARTIAL;
+        let is_partial = connection.in_recovery() && ack < self.recover;
+        if !is_partial {
+            if connection.in_recovery() {
+                self.leave(connection);
             }
-            self.leave(connection, now);
+            connection.duplicates_mut().clear();
         }
-        connection.duplicates.clear();
         NewAck::FULL
     }
 
-    fn on_acknowledged(
-        &mut self,
-        connection: &mut Connection,
-        now: Time,
-        _ack: NewAck,
-        _acked: u64,
-        _rtt: Option<Time>,
-    ) {
-        self.arm_probe(connection, now);
-    }
-
-    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+    fn on_timeout(&mut self, connection: &mut Access<'_>) {
         let window = self.reordering_window(connection);
-        connection.scoreboard.lose_at_timeout(now, window, self.rules.rto_marks_all);
-        connection.announce_losses(now);
-        if connection.in_recovery {
+        let now = connection.now();
+        connection.scoreboard_mut().lose_at_timeout(now, window, self.rules.rto_marks_all);
+        connection.announce_losses();
+        if connection.in_recovery() {
             self.reduction.end(connection);
         }
-        connection.duplicates.inflation = 0.0;
-        connection.duplicates.count = 0;
-        self.forward = ForwardRecovery::begin(self.rules.frto, connection.in_recovery, self.after_timeout);
+        connection.duplicates_mut().inflation = 0.0;
+        connection.duplicates_mut().count = 0;
+        self.forward = ForwardRecovery::begin(self.rules.frto, connection.in_recovery(), self.after_timeout);
         // While the segment that the timer has sent again is not acknowledged, the threshold is kept [RFC 5681 §3.1]. The
         // window is that after a timeout already.
         if !std::mem::replace(&mut self.has_expired, true) {
-            self.note_reaction(connection, Signal::Timeout, connection.in_recovery || self.after_timeout);
-            connection.react_to_timeout(now, connection.scoreboard.unreported());
+            self.note_reaction(connection, Signal::Timeout, connection.in_recovery() || self.after_timeout);
+            connection.react_to_timeout(connection.scoreboard().unreported());
         }
         self.probe.cancel();
-        connection.timers.stop(TimerKind::Probe);
-        connection.timers.stop(TimerKind::Reordering);
-        self.recover = connection.snd_max;
+        connection.timers().stop(TimerKind::Probe);
+        connection.timers().stop(TimerKind::Reordering);
+        self.recover = connection.snd_max();
         self.after_timeout = true;
         self.must_send = true;
     }
 
-    fn on_timer(&mut self, connection: &mut Connection, kind: TimerKind, now: Time) {
+    fn on_timer(&mut self, connection: &mut Access<'_>, kind: TimerKind) {
         match kind {
             TimerKind::Reordering => {
-                self.detect(connection, now, 0);
+                self.detect(connection, 0);
             }
             TimerKind::Probe => {
                 self.probe.is_due = true;
                 // The probe may have to wait for the pacer: the timeout begins again with it.
-                connection.restart_retransmission_timer(now);
+                connection.restart_retransmission_timer();
             }
             TimerKind::Retransmission | TimerKind::Pacing => {}
         }
     }
 
-    fn cause(&self, _connection: &Connection) -> Cause {
-        match (self.probe.is_due, self.after_timeout) {
+    fn cause(&self, _in_recovery: bool) -> Option<Cause> {
+        Some(match (self.probe.is_due, self.after_timeout) {
             (true, _) => Cause::TailProbe,
             (false, true) => Cause::Timeout,
             (false, false) => Cause::Rack,
-        }
+        })
     }
 
-    fn poll(&mut self, connection: &mut Connection, now: Time) -> Option<DataSegment> {
+    fn poll(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {
         if self.probe.is_due {
-            return self.send_probe(connection, now);
+            return self.send_probe(connection);
         }
-        if !connection.in_recovery && !self.after_timeout && !connection.scoreboard.has_sacked() {
-            let segment = connection.poll_window(now)?;
-            self.arm_probe(connection, now);
+        if !connection.in_recovery() && !self.after_timeout && !connection.scoreboard().has_sacked() {
+            let segment = connection.poll_window()?;
+            self.arm_probe(connection);
             return Some(segment);
         }
         if let ForwardRecovery::Probing(rest) = &mut self.forward {
             *rest = rest.checked_sub(1)?;
-            return connection.poll_new_in_recovery(now);
+            return connection.poll_new();
         }
         let must_wait = self.forward == ForwardRecovery::Waiting || !self.has_room(connection);
         if must_wait && !self.must_send {
             return connection.pause(true);
         }
-        let segment = match connection.scoreboard.next_lost() {
+        let segment = match connection.scoreboard_mut().next_lost() {
             Some(index) => {
                 if let Some(reaction) = &mut self.reaction {
-                    reaction.on_resent(now);
+                    reaction.on_resent(connection.now());
                 }
-                connection.send_again(index, now)
+                connection.send_again(index)
             }
-            None => connection.poll_new_in_recovery(now)?,
+            None => connection.poll_new()?,
         };
         self.must_send = false;
         Some(segment)

@@ -5,7 +5,7 @@ use super::fast::{LastCut, burst_limit};
 use super::fine::{CheckRule, FineChecks};
 use super::{LossRecovery, NewAck, Start};
 use crate::config::recovery::RenoRules;
-use crate::sender::connection::Connection;
+use crate::sender::access::Access;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
 use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
@@ -25,32 +25,33 @@ pub struct Reno {
 
 impl Reno {
     /// False if duplicate ACKs may be caused by retransmitted data.
-    fn may_retransmit(&self, connection: &Connection) -> bool {
+    fn may_retransmit(&self, connection: &Access<'_>) -> bool {
         let Some(recover) = self.recover else { return true };
-        if connection.snd_una > recover {
+        if connection.snd_una() > recover {
             return true;
         }
         let stems_from_resent = self.rules.careful_variant && self.last_cut == LastCut::Timeout;
         !self.rules.retransmit_once && !stems_from_resent
     }
 
-    fn retransmit(&mut self, connection: &mut Connection, now: Time) {
-        let Some(head) = connection.begin_fast_retransmit(now) else { return };
-        let cause = connection.duplicates.cause();
-        self.checks.on_fast_retransmit(&head, connection.next_index as u32);
+    fn retransmit(&mut self, connection: &mut Access<'_>) {
+        let Some(head) = connection.begin_fast_retransmit() else { return };
+        let cause = connection.duplicates().cause();
+        self.checks.on_fast_retransmit(&head, connection.next_index() as u32);
         // A retransmission is sent after the reduction that caused it, at the same instant of the clock.
         if self.checks.may_reduce(|reduced| reduced <= head.sent_at) {
-            if connection.duplicates.has_limited_transmit() && !connection.in_recovery {
-                connection.duplicates.inflation = 0.0;
+            if connection.duplicates().has_limited_transmit() && !connection.in_recovery() {
+                connection.duplicates_mut().inflation = 0.0;
             }
-            connection.reduce(now, Signal::FastRetransmit, head.retransmitted_before);
-            self.checks.on_reduction(now);
+            connection.reduce(Signal::FastRetransmit, head.retransmitted_before);
+            self.checks.on_reduction(connection.now());
             connection.inflate_at_entry(self.inflates_by_count);
         }
         self.last_cut = LastCut::DuplicateAcks;
-        self.recover = Some(connection.snd_max);
-        connection.end_fast_retransmit(now, &head);
-        connection.enter_recovery(now, cause);
+        self.recover = Some(connection.snd_max());
+        connection.end_fast_retransmit(&head);
+        connection.enter_recovery();
+        connection.resend_head(cause);
     }
 }
 
@@ -73,57 +74,54 @@ impl LossRecovery for Reno {
         burst_limit(self.rules.max_burst)
     }
 
-    fn on_duplicate_ack(&mut self, connection: &mut Connection, now: Time) {
-        if connection.duplicates.reach_threshold() || self.checks.is_head_late(connection, now) {
+    fn on_duplicate_ack(&mut self, connection: &mut Access<'_>) {
+        if connection.duplicates().reach_threshold() || self.checks.is_head_late(connection) {
             if self.may_retransmit(connection) {
-                self.retransmit(connection, now);
+                self.retransmit(connection);
             }
-        } else if connection.duplicates.count > DUPLICATE_THRESHOLD && connection.in_recovery {
-            connection.duplicates.inflation += f64::from(connection.mss);
+        } else if connection.duplicates().count > DUPLICATE_THRESHOLD && connection.in_recovery() {
+            connection.duplicates_mut().inflation += f64::from(connection.mss());
         } else {
-            connection.duplicates.grant_limited_transmit(f64::from(connection.mss));
+            connection.grant_limited_transmit();
         }
     }
 
-    fn on_new_ack(&mut self, connection: &mut Connection, now: Time, _ack: u64) -> NewAck {
-        if connection.in_recovery {
-            let is_deflated = self.rules.deflation_fix || connection.duplicates.count > DUPLICATE_THRESHOLD;
-            let kept = if is_deflated { 0.0 } else { connection.duplicates.inflation };
-            connection.leave_recovery(now, kept);
+    fn on_new_ack(&mut self, connection: &mut Access<'_>, _ack: u64) -> NewAck {
+        if connection.in_recovery() {
+            let is_deflated = self.rules.deflation_fix || connection.duplicates().count > DUPLICATE_THRESHOLD;
+            let kept = if is_deflated { 0.0 } else { connection.duplicates().inflation };
+            connection.leave_recovery(kept);
         }
-        connection.duplicates.clear();
+        connection.duplicates_mut().clear();
         self.is_untimed = !self.rules.time_repairs
-            && connection.scoreboard.head().is_some_and(|head| head.transmissions > 1);
+            && connection.scoreboard().head().is_some_and(|head| head.transmissions > 1);
         NewAck { follows_up: self.checks.time_segments(), ..NewAck::FULL }
     }
 
-    fn on_acknowledged(
-        &mut self,
-        connection: &mut Connection,
-        now: Time,
-        _ack: NewAck,
-        _acked: u64,
-        rtt: Option<Time>,
-    ) {
+    fn on_acknowledged(&mut self, connection: &mut Access<'_>, _acked: u64, rtt: Option<Time>) {
         self.checks.on_sample(rtt.filter(|_| !self.is_untimed));
         let has_expired = |checks: &FineChecks| {
-            connection.scoreboard.head().is_some_and(|head| checks.has_expired(head.sent_at, now))
+            connection
+                .scoreboard()
+                .head()
+                .is_some_and(|head| checks.has_expired(head.sent_at, connection.now()))
         };
         if self.checks.check(has_expired) {
-            connection.retransmission.stop_timing();
-            connection.duplicates.count = DUPLICATE_THRESHOLD;
-            connection.count_head_lost(now);
-            connection.enter_recovery(now, Cause::FineTimeout);
+            connection.stop_timing();
+            connection.duplicates_mut().count = DUPLICATE_THRESHOLD;
+            connection.count_head_lost();
+            connection.enter_recovery();
+            connection.resend_head(Cause::FineTimeout);
         }
     }
 
-    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+    fn on_timeout(&mut self, connection: &mut Access<'_>) {
         connection.exclude_inflation(0.0);
-        connection.reduce_at_timeout(now, connection.snd_max - connection.snd_una);
+        connection.reduce_at_timeout(connection.flight_size());
         self.last_cut = LastCut::Timeout;
-        self.recover = Some(connection.snd_max);
-        self.checks.on_reduction(now);
+        self.recover = Some(connection.snd_max());
+        self.checks.on_reduction(connection.now());
         self.checks.stop();
-        connection.duplicates.count = 0;
+        connection.duplicates_mut().count = 0;
     }
 }
