@@ -250,9 +250,9 @@ impl Connection {
         self.ecn.on_reduction(self.snd_max);
         let mut context = self.context(now);
         context.flight_size -= self.duplicates.limited_bytes() as f64;
-        if self.idle.validation.is_unused() {
+        if let Some(used) = self.idle.validation.used() {
             // What was used counts, not what happened to be in flight [RFC 7661 §4.4.1].
-            context.flight_size = context.flight_size.max(real(self.idle.validation.largest_delivery()));
+            context.flight_size = context.flight_size.max(real(used));
         }
         context.in_flight = self.scoreboard.in_network(self.next_index) as f64;
         let congestion = Congestion::new(signal).with_retransmitted_before(retransmitted_before);
