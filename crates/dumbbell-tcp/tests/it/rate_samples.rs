@@ -1,15 +1,14 @@
 //! Delivery reported to a congestion control behind a constant bottleneck. The control is model-based, from outside the
 //! registry, with a constant window and pacing rate.
 
+use crate::common::{self, CLOCK, MSS};
 use dumbbell_cc::{Ack, Congestion, Context, Control, ExternalControl, RateSample};
-use dumbbell_tcp::{AckSegment, HostClock, Receiver, Sender, Tcp};
-use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Stream, Time};
+use dumbbell_tcp::{AckSegment, Receiver};
+use dumbbell_units::Time;
 use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-const MSS: u64 = 1_000;
 /// Serialization delay of a segment at the bottleneck; it determines the rate, in bytes per second.
 const SERVICE: Time = Time(1_000_000);
 const CAPACITY: f64 = 1e6;
@@ -78,13 +77,10 @@ impl ExternalControl for Fixed {
 /// which segments were sent, and the reports.
 fn transfer(window: u64, pace: Option<f64>, segments: u64, lost: &[u64]) -> (Vec<Time>, Vec<Report>) {
     let rules = json!({ "variant": "sack", "mss": "1000 bytes", "receive_buffer": "unlimited" });
-    let Tcp(params) = Tcp::decode(&Node::root(&rules)).expect("rules of TCP");
     let reports = Arc::new(Mutex::new(Vec::new()));
     let control = Fixed { window: (window * MSS) as f64, pace, reports: Arc::clone(&reports) };
-    let clock = HostClock::Fraction(0.0);
-    let mut sender =
-        Sender::external(&params, clock, Time::ZERO, Stream::new(1, 0, "sender"), |_| Box::new(control));
-    let mut receiver = Receiver::new(&params, clock);
+    let mut sender = common::external(&rules, control);
+    let mut receiver = Receiver::new(&common::params(&rules), CLOCK);
     sender.write(segments * MSS);
     let (mut sent, mut free_at) = (Vec::new(), Time::ZERO);
     let mut acks: VecDeque<(Time, AckSegment)> = VecDeque::new();
@@ -160,13 +156,9 @@ fn a_paced_sender_sends_single_segments_at_its_rate() {
 #[test]
 fn data_sent_after_the_application_paused_gives_limited_samples() {
     let rules = json!({ "mss": "1000 bytes" });
-    let Tcp(params) = Tcp::decode(&Node::root(&rules)).expect("rules of TCP");
     let reports = Arc::new(Mutex::new(Vec::new()));
     let control = Fixed { window: (50 * MSS) as f64, pace: None, reports: Arc::clone(&reports) };
-    let mut sender =
-        Sender::external(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"), |_| {
-            Box::new(control)
-        });
+    let mut sender = common::external(&rules, control);
     // Two segments, then no data; two more while those are in flight.
     for at in [0, 1_000_000] {
         sender.write(2 * MSS);

@@ -1,14 +1,11 @@
 //! Losses reported to a congestion control: each once, before the reaction, whichever recovery detects it.
 
+use crate::common::{self, MS, MSS};
 use dumbbell_cc::{Ack, Congestion, Context, Control, ExternalControl, LostSegment};
-use dumbbell_tcp::{AckSegment, HostClock, SackBlocks, Sender, Tcp};
-use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Stream, Time};
+use dumbbell_tcp::{AckSegment, SackBlocks, Sender};
+use dumbbell_units::Time;
 use serde_json::json;
 use std::sync::{Arc, Mutex};
-
-const MSS: u64 = 1000;
-const MS: u64 = 1_000_000;
 
 /// Reports to the control, in order; numbers are segment numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,12 +60,9 @@ impl ExternalControl for Fixed {
 fn ten_sent(variant: &str) -> (Sender, Arc<Mutex<Vec<Report>>>) {
     let rules = json!({ "variant": variant, "mss": "1000 bytes", "receive_buffer": "unlimited", "handshake": false,
                         "limited_transmit": false });
-    let Tcp(params) = Tcp::decode(&Node::root(&rules)).expect("rules of TCP");
     let reports = Arc::new(Mutex::new(Vec::new()));
     let control = Fixed(Arc::clone(&reports));
-    let random = Stream::new(1, 0, "sender");
-    let mut sender =
-        Sender::external(&params, HostClock::Fraction(0.0), Time::ZERO, random, |_| Box::new(control));
+    let mut sender = common::external(&rules, control);
     sender.write(u64::MAX);
     assert_eq!(send(&mut sender, 0), (0..10).collect::<Vec<_>>());
     (sender, reports)

@@ -1,14 +1,9 @@
 //! Faults found by fuzzing the sender, each as the shortest sequence that shows it.
 
-use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
-use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Stream, Time};
-use serde_json::{Value, json};
-
-fn sender(tcp: Value) -> Sender {
-    let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
-    Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"))
-}
+use crate::common;
+use dumbbell_tcp::{AckSegment, Sender};
+use dumbbell_units::Time;
+use serde_json::json;
 
 fn ack(ack: u64) -> AckSegment {
     AckSegment::of(ack)
@@ -20,7 +15,8 @@ fn poll_all(sender: &mut Sender, now: Time) -> usize {
 
 #[test]
 fn a_paced_sender_with_a_full_window_waits_for_its_acknowledgement() {
-    let mut sender = sender(json!({ "variant": "vegas", "mechanisms": "J", "receive_buffer": "2 segments" }));
+    let mut sender =
+        common::sender(&json!({ "variant": "vegas", "mechanisms": "J", "receive_buffer": "2 segments" }));
     sender.write(u64::MAX);
     assert_eq!(poll_all(&mut sender, Time(0)), 2);
     // The second acknowledgement ends the first measured round, and pacing begins.
@@ -41,7 +37,7 @@ fn a_paced_sender_with_a_full_window_waits_for_its_acknowledgement() {
 
 #[test]
 fn the_inflation_by_many_duplicate_acks_does_not_overflow() {
-    let mut sender = sender(json!({ "variant": "vegas", "mechanisms": "CF", "mss": "65495 bytes" }));
+    let mut sender = common::sender(&json!({ "variant": "vegas", "mechanisms": "CF", "mss": "65495 bytes" }));
     sender.write(u64::MAX);
     poll_all(&mut sender, Time(0));
     sender.on_ack(Time(1_000_000), &ack(65_495), Time::ZERO);
@@ -56,7 +52,7 @@ fn the_inflation_by_many_duplicate_acks_does_not_overflow() {
 #[test]
 fn permanent_reductions_by_partial_acks_apply_once() {
     let rules = json!({ "recovery": { "kind": "newreno", "deflation": "lasting" }, "initial_window": "100 segments" });
-    let mut sender = sender(rules);
+    let mut sender = common::sender(&rules);
     let mss = f64::from(sender.mss());
     let segments = |count: u64| ack(count * mss as u64);
     sender.write(u64::MAX);

@@ -1,12 +1,9 @@
 //! Pacing of a window whose congestion control does not pace.
 
-use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
-use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Stream, Time, Value};
+use crate::common::{self, MS, MSS};
+use dumbbell_tcp::AckSegment;
+use dumbbell_units::{Time, Value};
 use serde_json::json;
-
-const MSS: u64 = 1000;
-const MS: u64 = 1_000_000;
 
 /// The times in milliseconds at which the segments of the second round trip are sent, with a window of ten in the first,
 /// which takes 100 ms, and this threshold.
@@ -14,9 +11,7 @@ fn second_round(pacing: Value, ssthresh: &str) -> Vec<f64> {
     let rules = json!({
         "mss": "1000 bytes", "initial_window": "10 segments", "initial_ssthresh": ssthresh, "pacing": pacing,
     });
-    let Tcp(params) = Tcp::decode(&Node::root(&rules)).unwrap_or_else(|error| panic!("{error}"));
-    let random = Stream::new(1, 0, "sender");
-    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, random);
+    let mut sender = common::sender(&rules);
     sender.write(u64::MAX);
     assert_eq!(std::iter::from_fn(|| sender.poll_transmit(Time::ZERO)).count(), 10);
     sender.on_ack(Time(100 * MS), &AckSegment::of(10 * MSS), Time::ZERO);

@@ -1,8 +1,8 @@
 //! Which acknowledgements give a round-trip time sample.
 
-use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
-use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Stream, Time};
+use crate::common;
+use dumbbell_tcp::{AckSegment, Sender};
+use dumbbell_units::Time;
 use serde_json::json;
 
 fn ms(milliseconds: u64) -> Time {
@@ -12,8 +12,7 @@ fn ms(milliseconds: u64) -> Time {
 /// A sender with ten segments sent, of which the first is acknowledged after 100 ms.
 fn sender() -> Sender {
     let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "initial_window": "10 segments" });
-    let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
-    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"));
+    let mut sender = common::sender(&tcp);
     sender.write(10_000);
     poll_all(&mut sender, Time::ZERO);
     assert_eq!(samples_after(&mut sender, ms(100), 1000, 0), 1);
@@ -45,8 +44,7 @@ fn lose_one(sender: &mut Sender) {
 #[test]
 fn the_smoothed_round_trip_time_begins_with_the_first_sample() {
     let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "receive_buffer": "30 segments" });
-    let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
-    let new = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"));
+    let new = common::sender(&tcp);
     assert_eq!((new.srtt(), new.max_window()), (None, 30_000.0));
     assert_eq!(sender().srtt(), Some(0.1));
 }

@@ -1,12 +1,11 @@
 //! Transfers over random paths that lose, delay, repeat and mark segments: every one is completed, whatever the rules.
 
-use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, RecoverySpec, Sender, Tcp};
-use dumbbell_units::spec::{Field, Node};
+use crate::common::{self, CLOCK, MS};
+use dumbbell_tcp::{AckSegment, DataSegment, Receiver, RecoverySpec, Sender};
 use dumbbell_units::{Ecn, Stream, Time, Value};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-const MS: u64 = 1_000_000;
 const SEGMENTS: u64 = 400;
 
 /// What happens to segments and acknowledgements, as probabilities.
@@ -52,10 +51,9 @@ impl World {
 
 /// Time of a transfer by these rules over a path.
 fn transfer(rules: &Value, path: Path, seed: u64) -> Time {
-    let Tcp(params) = Tcp::decode(&Node::root(rules)).unwrap_or_else(|error| panic!("{rules}: {error}"));
-    let clock = HostClock::Fraction(0.0);
-    let mut sender = Sender::new(&params, clock, Time::ZERO, Stream::new(seed, 0, "sender"));
-    let mut receiver = Receiver::new(&params, clock);
+    let params = common::params(rules);
+    let mut sender = Sender::new(&params, CLOCK, Time::ZERO, Stream::new(seed, 0, "sender"));
+    let mut receiver = Receiver::new(&params, CLOCK);
     let mut world = World { random: Stream::new(seed, 1, "path"), path, arrivals: BTreeMap::new(), count: 0 };
     sender.write(SEGMENTS * params.mss.0);
     sender.finish();

@@ -1,12 +1,9 @@
 //! What becomes of a window that the sender does not use: RFC 5681 §4.1, Linux, RFC 7661.
 
-use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
-use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Stream, Time, Value};
+use crate::common::{self, MS, MSS};
+use dumbbell_tcp::{AckSegment, Sender};
+use dumbbell_units::{Time, Value};
 use serde_json::json;
-
-const MSS: u64 = 1000;
-const MS: u64 = 1_000_000;
 
 struct Host {
     sender: Sender,
@@ -20,9 +17,7 @@ impl Host {
             "rules": "linux", "handshake": false, "timestamps": false, "mss": "1000 bytes", "window": window,
             "initial_ssthresh": "40 segments",
         });
-        let Tcp(params) = Tcp::decode(&Node::root(&rules)).unwrap_or_else(|error| panic!("{error}"));
-        let random = Stream::new(1, 0, "sender");
-        let sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, random);
+        let sender = common::sender(&rules);
         let mut host = Host { sender, sent: 0 };
         assert_eq!(host.write(0, 30), 10);
         assert_eq!(host.ack_all(100), 20);

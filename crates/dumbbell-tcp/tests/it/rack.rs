@@ -1,12 +1,9 @@
 //! Detection of losses by time [RFC 8985], tail loss probes, and proportional rate reduction [RFC 9937; RFC 6937 §3.1].
 
-use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
-use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Stream, Time, Value};
+use crate::common::{self, MS, MSS};
+use dumbbell_tcp::{AckSegment, Sender};
+use dumbbell_units::{Time, Value};
 use serde_json::json;
-
-const MSS: u64 = 1000;
-const MS: u64 = 1_000_000;
 
 /// A segment that was sent: its number, and whether it is a retransmission.
 type Sent = (u64, bool);
@@ -34,9 +31,7 @@ impl Host {
 
     /// A sender with these rules that has nothing to send yet.
     fn of(rules: &Value) -> Self {
-        let Tcp(params) = Tcp::decode(&Node::root(rules)).unwrap_or_else(|error| panic!("{error}"));
-        let random = Stream::new(1, 0, "sender");
-        Host(Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, random))
+        Host(common::sender(rules))
     }
 
     fn poll(&mut self, at_ms: u64) -> Vec<Sent> {

@@ -5,9 +5,9 @@
 //! `expire` for a deadline that must be reached there. The segments that the sender then sends follow as
 //! `> START:END`, complete and in order; `cwnd BYTES` states the window including its inflation.
 
-use dumbbell_tcp::{AckSegment, HostClock, SackBlocks, Sender, Tcp};
-use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Stream, Time};
+use crate::common;
+use dumbbell_tcp::{AckSegment, SackBlocks};
+use dumbbell_units::Time;
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -32,8 +32,7 @@ fn play(name: &str, script: &str) {
     let mut lines = script.lines().map(|line| line.split('#').next().unwrap_or("").trim());
     let rules = lines.by_ref().find(|line| !line.is_empty()).expect("the rules of TCP");
     let rules = serde_json::from_str(rules).expect("rules in JSON");
-    let Tcp(params) = Tcp::decode(&Node::root(&rules)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"));
+    let mut sender = common::sender(&rules);
     let mut sent: VecDeque<(u64, u64)> = VecDeque::new();
     for line in lines.filter(|line| !line.is_empty()) {
         let place = format!("{name}: {line}");

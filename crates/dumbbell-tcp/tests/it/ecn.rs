@@ -1,13 +1,11 @@
 //! Explicit congestion notification of the sender [RFC 3168 §6.1].
 
+use crate::common::{self, MSS, poll};
 use dumbbell_cc::{Ack, Congestion, Context, Control, ExternalControl, Signal};
-use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Sender, Tcp};
-use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Ecn, Stream, Time};
+use dumbbell_tcp::{AckSegment, DataSegment, Sender};
+use dumbbell_units::{Ecn, Time};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
-
-const MSS: u64 = 1000;
 
 /// A sender in congestion avoidance with ten segments in flight, and these segments.
 fn sender(ecn: &str) -> (Sender, Vec<DataSegment>) {
@@ -15,22 +13,17 @@ fn sender(ecn: &str) -> (Sender, Vec<DataSegment>) {
         "mss": "1000 bytes", "initial_window": "10 segments", "initial_ssthresh": "10 segments", "ecn": ecn,
         "limited_transmit": false,
     });
-    let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
-    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"));
+    let mut sender = common::sender(&tcp);
     sender.write(u64::MAX);
-    let sent = poll(&mut sender, 0);
+    let sent = poll(&mut sender, Time(0));
     assert_eq!(sent.len(), 10);
     (sender, sent)
-}
-
-fn poll(sender: &mut Sender, at: u64) -> Vec<DataSegment> {
-    std::iter::from_fn(|| sender.poll_transmit(Time(at))).collect()
 }
 
 /// The segments sent in response to an ACK of `segments` segments.
 fn ack(sender: &mut Sender, at: u64, segments: u64, is_ece: bool) -> Vec<DataSegment> {
     sender.on_ack(Time(at), &AckSegment { is_ece, ..AckSegment::of(segments * MSS) }, Time::ZERO);
-    poll(sender, at)
+    poll(sender, Time(at))
 }
 
 #[test]
@@ -90,7 +83,7 @@ fn with_exact_feedback_a_control_that_ignores_marks_gets_one_signal_per_window()
         }
         // The three bits of accurate feedback replace the report of a reduction.
         sender.on_ack(Time(1_000), &marked(7), Time::ZERO);
-        let sent = poll(&mut sender, 1_000);
+        let sent = poll(&mut sender, Time(1_000));
         assert_eq!(sent.first().map(|segment| segment.is_cwr), Some(mode == "dctcp"));
     }
 }
@@ -144,14 +137,11 @@ impl ExternalControl for Reacting {
 /// A sender with ten segments in flight whose control reacts to marks, and what the control is told.
 fn reacting(ecn: &str, codepoint: Ecn) -> (Sender, Arc<Mutex<Vec<Told>>>) {
     let tcp = json!({ "variant": "sack", "mss": "1000 bytes", "ecn": ecn, "receive_buffer": "unlimited" });
-    let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
     let told = Arc::new(Mutex::new(Vec::new()));
     let control = Reacting(codepoint, Arc::clone(&told));
-    let random = Stream::new(1, 0, "sender");
-    let mut sender =
-        Sender::external(&params, HostClock::Fraction(0.0), Time::ZERO, random, |_| Box::new(control));
+    let mut sender = common::external(&tcp, control);
     sender.write(u64::MAX);
-    assert!(poll(&mut sender, 0).iter().all(|segment| segment.ecn == codepoint));
+    assert!(poll(&mut sender, Time(0)).iter().all(|segment| segment.ecn == codepoint));
     (sender, told)
 }
 
@@ -198,7 +188,7 @@ fn retransmissions_are_ecn_capable_with_the_feedback_of_dctcp_and_for_l4s() {
         let mut ack = AckSegment::of(0);
         ack.sack.push(1000, 3000);
         sender.on_ack(Time(1_000), &ack, Time::ZERO);
-        let sent = poll(&mut sender, 1_000);
+        let sent = poll(&mut sender, Time(1_000));
         let again = sent.iter().find(|segment| segment.is_retransmission).expect("a retransmission");
         assert_eq!(again.ecn, expected, "{ecn}");
     }

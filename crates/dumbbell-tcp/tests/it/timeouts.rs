@@ -1,8 +1,8 @@
 //! The reduction of the window by a timeout.
 
-use dumbbell_tcp::{AckSegment, HostClock, Sender, Tcp};
-use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Stream, Time};
+use crate::common;
+use dumbbell_tcp::{AckSegment, Sender};
+use dumbbell_units::Time;
 use serde_json::json;
 
 /// The bytes sent before the retransmission of a loss among thirty reported segments was lost as well, and the
@@ -12,8 +12,7 @@ fn after_timeouts(reduction_base: &str) -> (u64, f64, f64) {
         "variant": "sack", "mss": "1000 bytes", "initial_window": "20 segments", "receive_buffer": "100 segments",
         "window": { "reduction_base": reduction_base },
     });
-    let Tcp(params) = Tcp::decode(&Node::root(&tcp)).expect("rules of TCP");
-    let mut sender = Sender::new(&params, HostClock::Fraction(0.0), Time::ZERO, Stream::new(1, 0, "sender"));
+    let mut sender = common::sender(&tcp);
     sender.write(u64::MAX);
     let poll_all = |sender: &mut Sender, now: Time| while sender.poll_transmit(now).is_some() {};
     poll_all(&mut sender, Time::ZERO);
