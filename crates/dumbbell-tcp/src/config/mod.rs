@@ -18,6 +18,39 @@ use recovery::RecoverySpec;
 /// Size of the option that requests queueing times, in bytes [chan2004 §3.1].
 const AQT_OPTION: u32 = 8;
 
+/// Reads and writes a type with the variants `Off` and `On` as `"off"` or the table of its parameters.
+macro_rules! off_or_table {
+    ($Name:ident($Params:ident), $accepted:literal) => {
+        impl Field for $Name {
+            fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
+                match node.value() {
+                    Value::String(text) if text == "off" => Ok($Name::Off),
+                    Value::Object(_) => $Params::decode(node).map($Name::On),
+                    _ => Err(node.error(Self::accepted())),
+                }
+            }
+            fn decode_over(self, node: &Node<'_>) -> Result<Self, SpecError> {
+                match (self, node.value()) {
+                    ($Name::On(params), Value::Object(_)) => params.overlay(node).map($Name::On),
+                    _ => Self::decode(node),
+                }
+            }
+            fn encode(&self) -> Value {
+                match self {
+                    $Name::Off => Value::from("off"),
+                    $Name::On(params) => params.encode(),
+                }
+            }
+            fn accepted() -> String {
+                $accepted.into()
+            }
+            fn schema() -> Value {
+                spec::any_of(vec![spec::choice_schema(&["off"]), $Params::schema()])
+            }
+        }
+    };
+}
+
 params! {
     /// Members of the table that enables delayed acknowledgements.
     pub struct DelayedAckParams {
@@ -45,33 +78,7 @@ pub enum DelayedAck {
     On(DelayedAckParams),
 }
 
-impl Field for DelayedAck {
-    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
-        match node.value() {
-            Value::String(text) if text == "off" => Ok(DelayedAck::Off),
-            Value::Object(_) => DelayedAckParams::decode(node).map(DelayedAck::On),
-            _ => Err(node.error(Self::accepted())),
-        }
-    }
-    fn decode_over(self, node: &Node<'_>) -> Result<Self, SpecError> {
-        match (self, node.value()) {
-            (DelayedAck::On(params), Value::Object(_)) => params.overlay(node).map(DelayedAck::On),
-            _ => Self::decode(node),
-        }
-    }
-    fn encode(&self) -> Value {
-        match self {
-            DelayedAck::Off => Value::from("off"),
-            DelayedAck::On(params) => params.encode(),
-        }
-    }
-    fn accepted() -> String {
-        "\"off\" or a table { segments = 2, timer = \"200 ms\" }".into()
-    }
-    fn schema() -> Value {
-        spec::any_of(vec![spec::choice_schema(&["off"]), DelayedAckParams::schema()])
-    }
-}
+off_or_table!(DelayedAck(DelayedAckParams), "\"off\" or a table { segments = 2, timer = \"200 ms\" }");
 
 params! {
     /// Members of the table that paces a window.
@@ -101,33 +108,7 @@ pub enum Pacing {
     On(PacingParams),
 }
 
-impl Field for Pacing {
-    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
-        match node.value() {
-            Value::String(text) if text == "off" => Ok(Pacing::Off),
-            Value::Object(_) => PacingParams::decode(node).map(Pacing::On),
-            _ => Err(node.error(Self::accepted())),
-        }
-    }
-    fn decode_over(self, node: &Node<'_>) -> Result<Self, SpecError> {
-        match (self, node.value()) {
-            (Pacing::On(params), Value::Object(_)) => params.overlay(node).map(Pacing::On),
-            _ => Self::decode(node),
-        }
-    }
-    fn encode(&self) -> Value {
-        match self {
-            Pacing::Off => Value::from("off"),
-            Pacing::On(params) => params.encode(),
-        }
-    }
-    fn accepted() -> String {
-        "\"off\" or a table { slow_start_ratio = 2.0, ratio = 1.2 }".into()
-    }
-    fn schema() -> Value {
-        spec::any_of(vec![spec::choice_schema(&["off"]), PacingParams::schema()])
-    }
-}
+off_or_table!(Pacing(PacingParams), "\"off\" or a table { slow_start_ratio = 2.0, ratio = 1.2 }");
 
 choice! {
     /// Explicit congestion notification of a connection.
@@ -381,8 +362,22 @@ impl Tcp {
 }
 
 /// Fields that are tables: members given by a scenario override those of the preset.
-const TABLES: &[&str] =
-    &["congestion", "recovery", "mechanisms", "window", "headers", "timer", "pacing", "delayed_ack"];
+macro_rules! tables {
+    ($($table:ident),+) => {
+        const TABLES: &[&str] = &[$(stringify!($table)),+];
+
+        fn lay_over(mut params: TcpParams, node: &Node<'_>) -> Result<TcpParams, SpecError> {
+            $(
+                if let Some(child) = node.child(stringify!($table)) {
+                    params.$table = params.$table.decode_over(&child)?;
+                }
+            )+
+            Ok(params)
+        }
+    };
+}
+
+tables!(congestion, recovery, mechanisms, window, headers, timer, pacing, delayed_ack);
 
 /// The preset of a table: its rules, its variant, and the named congestion control and recovery.
 fn preset(node: &Node<'_>) -> Result<TcpParams, SpecError> {
@@ -421,15 +416,7 @@ impl Field for Tcp {
             }
             Value::Object(members) => {
                 refuse_unknown_member(node)?;
-                let mut params = preset(node)?;
-                macro_rules! lay_over {
-                    ($($table:ident),+) => {$(
-                        if let Some(child) = node.child(stringify!($table)) {
-                            params.$table = params.$table.decode_over(&child)?;
-                        }
-                    )+};
-                }
-                lay_over!(congestion, recovery, mechanisms, window, headers, timer, pacing, delayed_ack);
+                let params = lay_over(preset(node)?, node)?;
                 let is_plain = |(name, _): &(&String, &Value)| {
                     !TABLES.contains(&name.as_str()) && !["rules", "variant"].contains(&name.as_str())
                 };
