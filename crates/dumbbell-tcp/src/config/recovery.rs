@@ -40,11 +40,6 @@ impl Properties {
 pub(crate) trait RecoveryRules: Params {
     /// What they do not change.
     const PROPERTIES: Properties;
-
-    /// True if the receiver reports data that arrived twice [RFC 2883].
-    fn reports_duplicates(&self) -> bool {
-        false
-    }
 }
 
 /// Hands the set of recoveries to a macro: summary, name, type of the state and type of the parameters of each.
@@ -98,16 +93,18 @@ macro_rules! spec {
             pub fn properties(&self) -> Properties {
                 match self { $( RecoverySpec::$Type(_) => <$Rules as RecoveryRules>::PROPERTIES, )+ }
             }
-
-            /// True if the receiver reports data that arrived twice.
-            pub fn reports_duplicates(&self) -> bool {
-                match self { $( RecoverySpec::$Type(rules) => rules.reports_duplicates(), )+ }
-            }
         }
     };
 }
 
 recoveries!(spec);
+
+impl RecoverySpec {
+    /// True if the receiver reports data that arrived twice [RFC 2883].
+    pub fn reports_duplicates(&self) -> bool {
+        matches!(self, RecoverySpec::Rack(rules) if rules.dsack)
+    }
+}
 
 impl Default for RecoverySpec {
     /// NewReno [RFC 6582].
@@ -315,10 +312,6 @@ params! {
 impl RecoveryRules for RackRules {
     const PROPERTIES: Properties =
         Properties { uses_sack: true, keeps_scoreboard: true, detects_by_time: true, ..Properties::NONE };
-
-    fn reports_duplicates(&self) -> bool {
-        self.dsack
-    }
 }
 
 params! {

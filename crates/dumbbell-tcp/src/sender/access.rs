@@ -156,11 +156,13 @@ impl Access<'_> {
     }
 
     /// A new segment, whatever the window allows.
+    #[inline(always)]
     pub(super) fn send_new(&mut self, len: u32) -> DataSegment {
         self.connection.send_new(len, self.now)
     }
 
     /// The next segment that the window allows: data sent before, then new data.
+    #[inline(always)]
     pub(super) fn poll_window(&mut self) -> Option<DataSegment> {
         self.connection.poll_window(self.now)
     }
@@ -179,6 +181,7 @@ impl Access<'_> {
     }
 
     /// Nothing can be sent now, whether there is data or not.
+    #[inline]
     pub(super) fn pause(&mut self, has_data: bool) -> Option<DataSegment> {
         self.connection.pause(has_data)
     }

@@ -169,6 +169,7 @@ macro_rules! states {
             $( $(#[doc = $doc])+ $Type($Type), )+
         }
 
+        /// The hooks of a [`LossRecovery`], by its kind.
         impl Recovery {
             /// The state at the start of a connection.
             pub(super) fn new(spec: &RecoverySpec, start: &Start) -> Self {
@@ -183,73 +184,60 @@ macro_rules! states {
                 match self { $( Recovery::$Type(_) => <$Type as LossRecovery>::Rules::PROPERTIES, )+ }
             }
 
-            /// See [`LossRecovery::burst_limit`].
             #[inline]
             pub(super) fn burst_limit(&self) -> u64 {
                 match self { $( Recovery::$Type(recovery) => recovery.burst_limit(), )+ }
             }
 
-            /// See [`LossRecovery::deflated`].
             #[inline]
             pub(super) fn deflated(&self) -> f64 {
                 match self { $( Recovery::$Type(recovery) => recovery.deflated(), )+ }
             }
 
-            /// See [`LossRecovery::ignores_duplicates`].
             #[inline]
             pub(super) fn ignores_duplicates(&self) -> bool {
                 match self { $( Recovery::$Type(recovery) => recovery.ignores_duplicates(), )+ }
             }
 
-            /// See [`LossRecovery::on_duplicate_report`].
             pub(super) fn on_duplicate_report(&mut self, connection: &mut Access<'_>, range: (u64, u64)) {
                 match self { $( Recovery::$Type(recovery) => recovery.on_duplicate_report(connection, range), )+ }
             }
 
-            /// See [`LossRecovery::on_delivered`].
             pub(super) fn on_delivered(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
                 match self { $( Recovery::$Type(recovery) => recovery.on_delivered(connection, by), )+ }
             }
 
-            /// See [`LossRecovery::on_duplicate_ack`].
             #[inline(never)]
             pub(super) fn on_duplicate_ack(&mut self, connection: &mut Access<'_>) {
                 match self { $( Recovery::$Type(recovery) => recovery.on_duplicate_ack(connection), )+ }
             }
 
-            /// See [`LossRecovery::on_new_ack`].
             #[inline]
             pub(super) fn on_new_ack(&mut self, connection: &mut Access<'_>, ack: u64) -> NewAck {
                 match self { $( Recovery::$Type(recovery) => recovery.on_new_ack(connection, ack), )+ }
             }
 
-            /// See [`LossRecovery::on_acknowledged`].
             #[inline]
             pub(super) fn on_acknowledged(&mut self, connection: &mut Access<'_>, acked: u64, rtt: Option<Time>) {
                 match self { $( Recovery::$Type(recovery) => recovery.on_acknowledged(connection, acked, rtt), )+ }
             }
 
-            /// See [`LossRecovery::on_timeout`].
             pub(super) fn on_timeout(&mut self, connection: &mut Access<'_>) {
                 match self { $( Recovery::$Type(recovery) => recovery.on_timeout(connection), )+ }
             }
 
-            /// See [`LossRecovery::on_timer`].
             pub(super) fn on_timer(&mut self, connection: &mut Access<'_>, kind: TimerKind) {
                 match self { $( Recovery::$Type(recovery) => recovery.on_timer(connection, kind), )+ }
             }
 
-            /// See [`LossRecovery::poll_head`].
             pub(super) fn poll_head(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {
                 match self { $( Recovery::$Type(recovery) => recovery.poll_head(connection), )+ }
             }
 
-            /// See [`LossRecovery::cause`].
             pub(super) fn cause(&self, in_recovery: bool) -> Option<Cause> {
                 match self { $( Recovery::$Type(recovery) => recovery.cause(in_recovery), )+ }
             }
 
-            /// See [`LossRecovery::poll`].
             pub(super) fn poll(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {
                 match self { $( Recovery::$Type(recovery) => recovery.poll(connection), )+ }
             }

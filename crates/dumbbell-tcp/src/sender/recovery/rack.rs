@@ -220,6 +220,7 @@ impl Rack {
         prior.max(f64::from(connection.mss()))
     }
 
+    #[cold]
     fn leave(&mut self, connection: &mut Access<'_>) {
         self.reduction.end(connection);
         connection.leave_recovery(0.0);
@@ -339,13 +340,13 @@ impl LossRecovery for Rack {
     fn on_new_ack(&mut self, connection: &mut Access<'_>, ack: u64) -> NewAck {
         connection.duplicates_mut().count = 0;
         self.has_expired = false;
-        let is_partial = connection.in_recovery() && ack < self.recover;
-        if !is_partial {
-            if connection.in_recovery() {
-                self.leave(connection);
+        if connection.in_recovery() {
+            if ack < self.recover {
+                return NewAck::FULL;
             }
-            connection.duplicates_mut().clear();
+            self.leave(connection);
         }
+        connection.duplicates_mut().clear();
         NewAck::FULL
     }
 
