@@ -1,6 +1,6 @@
 //! The rule of Linux for a window that is not used: it is halved for each timeout that the connection was idle, and
-//! approaches what is used while the application limits the sender [linux6 tcp_output.c: `tcp_cwnd_restart`,
-//! `tcp_cwnd_application_limited`].
+//! approaches what is used while the application limits the sender, as in `tcp_cwnd_restart` and
+//! `tcp_cwnd_application_limited` [linux6].
 
 use dumbbell_cc::Restart;
 use dumbbell_units::Time;
