@@ -1,7 +1,7 @@
 //! Scenarios in other units: every quantity of a scenario multiplied by a power of two, by its dimension, which is its
 //! unit in the schema.
 
-use crate::generator::SCHEMA;
+use crate::schema::SCHEMA;
 use dumbbell_sim::Scenario;
 use dumbbell_units::quantity::{RATE_UNITS, SIZE_UNITS, TIME_UNITS, amount};
 use dumbbell_units::spec::Field;

@@ -3,7 +3,8 @@
 #![allow(clippy::disallowed_macros, reason = "a command-line tool speaks to its user")]
 
 use clap::{Parser, Subcommand};
-use dumbbell_chaos::checks::{CHECKS, Check, Exit, Tried, named, try_checks};
+use dumbbell_chaos::checks::{CHECKS, Check, Tried, named, try_checks};
+use dumbbell_chaos::exit::Exit;
 use dumbbell_chaos::minimize::{Budget, minimize};
 use dumbbell_chaos::runner::{Runner, WORKER, serve};
 use dumbbell_chaos::search::{Excepted, Options, State, search};

@@ -1,6 +1,6 @@
 //! Runs of scenarios that may panic or not end, and the worker process that repeats them.
 
-use crate::checks::Exit;
+use crate::exit::Exit;
 use crate::packets::{Packet, Packets};
 use dumbbell_sim::capture::Tap;
 use dumbbell_sim::{Outcome, Scenario, Supervision, run_unless};

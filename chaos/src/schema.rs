@@ -3,9 +3,14 @@
 //! too.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
+use dumbbell_sim::Scenario;
 use dumbbell_units::Value;
-use dumbbell_units::spec::Members;
+use dumbbell_units::spec::{Field, Members};
 use serde_json::json;
+use std::sync::LazyLock;
+
+/// The schema of scenarios.
+pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(Scenario::schema);
 
 /// A value that satisfies `schema`, but not necessarily all rules of the parser. `texts` are used for texts that are
 /// neither quantities nor choices.

@@ -4,7 +4,8 @@
 #![allow(clippy::disallowed_methods, reason = "a search says how long it took and ends after a stated time")]
 
 use crate::checks::exceptions::Note;
-use crate::checks::{Check, Exit, Tried, try_checks};
+use crate::checks::{Check, Tried, try_checks};
+use crate::exit::Exit;
 use crate::generator;
 use crate::minimize::{Budget, minimize};
 use crate::runner::Runner;

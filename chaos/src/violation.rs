@@ -1,7 +1,8 @@
 //! A scenario that breaks a check, as a file.
 
 use crate::checks::text::without_nulls;
-use crate::checks::{Check, Exit, try_checks};
+use crate::checks::{Check, try_checks};
+use crate::exit::Exit;
 use crate::generator::repair;
 use crate::runner::Runner;
 use dumbbell_sim::Scenario;

@@ -8,7 +8,7 @@
 use arbitrary::{Arbitrary, Result, Unstructured};
 use dumbbell_chaos::schema::value_of;
 use dumbbell_fuzz::count_events;
-use dumbbell_net::link::{BacklogChange, LinkStats};
+use dumbbell_net::{BacklogChange, LinkStats};
 use dumbbell_net::{DropReason, Link, LinkSpec, Offer, Packet, PacketKind};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Ecn, Interval, Stream, Time, Value};

@@ -1,8 +1,9 @@
 //! A batch gives the results of single runs, on two threads and in any order. Some of its scenarios differ in the
 //! TCP of a late-starting flow, so that prefixes are shared.
 
-use super::{Case, Exit, Verdict, same};
+use super::{Case, Verdict, same};
 use crate::difference;
+use crate::exit::Exit;
 use dumbbell_cc::AlgorithmSpec;
 use dumbbell_sim::scenario::Start;
 use dumbbell_sim::{Batch, Job, Outcome, Scenario};

@@ -2,7 +2,7 @@
 
 use super::{Case, Verdict, require, same};
 use crate::difference::of_values;
-use dumbbell_sim::trace::Measure;
+use dumbbell_sim::quantity::Measure;
 use dumbbell_units::Time;
 
 pub fn holds(case: &Case<'_>) -> Verdict {

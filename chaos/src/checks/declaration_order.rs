@@ -4,9 +4,10 @@
 //! Ties are found in the packets of the run. The starts of flows and the delays of links are moved a little first, so
 //! that there are fewer. A run with a tie is compared up to the instant before it.
 
-use super::{Case, Exit, Verdict, applies_if, is_valid, probe_of_everything, same};
+use super::{Case, Verdict, applies_if, is_valid, probe_of_everything, same};
 use crate::difference;
 use crate::draw::Draw;
+use crate::exit::Exit;
 use crate::packets::Packet;
 use crate::paths::{Paths, paths};
 use dumbbell_sim::scenario::Start;

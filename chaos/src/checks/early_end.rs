@@ -1,7 +1,8 @@
 //! A run that ends with its transfers equals a run of that duration.
 
-use super::{Case, Exit, Verdict, applies_if, nanoseconds};
+use super::{Case, Verdict, applies_if, nanoseconds};
 use crate::difference;
+use crate::exit::Exit;
 use dumbbell_net::SourceSpec;
 use dumbbell_net::source::Transfer;
 use dumbbell_sim::scenario::FlowSpec;

@@ -4,7 +4,8 @@
 //! If there is only one of them, the scenario is also tried as it is, and a search counts how often the relation does not
 //! hold then: an exception that is never needed should go.
 
-use super::{Case, Exit, Verdict, applies_if, is_valid};
+use super::{Case, Verdict, applies_if, is_valid};
+use crate::exit::Exit;
 use crate::generator::{MOST_PACKETS, Work};
 use dumbbell_net::LinkSpec;
 use dumbbell_sim::Scenario;

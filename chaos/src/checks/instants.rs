@@ -1,6 +1,7 @@
 //! Instants within a run for the checks.
 
-use super::{Case, Exit};
+use super::Case;
+use crate::exit::Exit;
 use dumbbell_units::Time;
 
 /// Two instants after the beginning of the measurement window and before the end of the run: one at which an event

@@ -1,7 +1,8 @@
 //! An unconnected network changes no result.
 
-use super::{Case, Exit, Verdict, same};
+use super::{Case, Verdict, same};
 use crate::difference;
+use crate::exit::Exit;
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::Value;
 use dumbbell_units::spec::Field;

@@ -25,26 +25,16 @@ mod traces;
 mod window;
 
 use crate::draw::Draw;
+use crate::exit::Exit;
 use crate::packets::Packet;
 use crate::runner::Runner;
+use dumbbell_sim::quantity::Measure;
 use dumbbell_sim::scenario::ProbeSpec;
-use dumbbell_sim::trace::Measure;
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::spec::Field;
 use exceptions::Note;
 use std::cell::{OnceCell, RefCell};
 use std::time::Instant;
-
-/// Why a check ended early.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// The relation does not apply to the scenario.
-    NotApplicable,
-    /// A run takes too long, although its clock advances: the work of the scenario was underestimated.
-    TooLong,
-    /// The relation does not hold; contains the first difference.
-    Broken(String),
-}
 
 /// The result of a check.
 pub type Verdict = Result<(), Exit>;

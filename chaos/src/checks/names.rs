@@ -1,7 +1,8 @@
 //! Names change no result. Random streams are named, so this applies only if other seeds give the same run.
 
-use super::{Case, Exit, Verdict, applies_if, same};
+use super::{Case, Verdict, applies_if, same};
 use crate::difference;
+use crate::exit::Exit;
 use dumbbell_sim::scenario::{Start, TickPhase};
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::Time;

@@ -73,7 +73,7 @@ fn compare(scenario: &Scenario, is_kept: &[bool], packets: &[Packet]) -> Verdict
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checks::Exit;
+    use crate::exit::Exit;
     use crate::runner::Runner;
     use serde_json::json;
     use std::time::Duration;

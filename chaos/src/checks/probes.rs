@@ -1,7 +1,8 @@
 //! Probes change only the number of events.
 
-use super::{Case, Exit, Verdict, same};
+use super::{Case, Verdict, same};
 use crate::difference;
+use crate::exit::Exit;
 use crate::generator::probe;
 use dumbbell_sim::Outcome;
 use dumbbell_sim::scenario::ProbeSpec;

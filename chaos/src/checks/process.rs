@@ -1,7 +1,8 @@
 //! Another process gives the same bits.
 
-use super::{Case, Exit, Verdict, same};
+use super::{Case, Verdict, same};
 use crate::difference;
+use crate::exit::Exit;
 use crate::runner::digest;
 
 pub fn holds(case: &Case<'_>) -> Verdict {

@@ -7,8 +7,9 @@
 //! only one of them has packets there.
 
 use super::exceptions::{Exception, without};
-use super::{Case, Exit, Verdict, require};
+use super::{Case, Verdict, require};
 use crate::dimensions::{Scale, with_whole_times};
+use crate::exit::Exit;
 use crate::packets::Packet;
 use dumbbell_cc::algorithms::cubic::CubicRule;
 use dumbbell_cc::{AlgorithmSpec, Growth, ReductionBase, SlowStartSpec, WindowValidation};

@@ -1,8 +1,9 @@
 //! A scenario in which everything happens later has the same results at later times.
 
 use super::exceptions::{Exception, without};
-use super::{Case, Exit, Verdict, applies_if, is_valid, nanoseconds, probe_of_everything, same};
+use super::{Case, Verdict, applies_if, is_valid, nanoseconds, probe_of_everything, same};
 use crate::difference;
+use crate::exit::Exit;
 use dumbbell_net::impairment::Bernoulli;
 use dumbbell_net::{ImpairmentSpec, LinkSpec, QueueSpec};
 use dumbbell_sim::scenario::{FlowSpec, Start};

@@ -1,7 +1,8 @@
 //! A flow more that sends nothing changes no other row.
 
-use super::{Case, Exit, Verdict, applies_if, is_valid, same};
+use super::{Case, Verdict, applies_if, is_valid, same};
 use crate::difference;
+use crate::exit::Exit;
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::scenario::{FlowSpec, Start};
 use dumbbell_sim::{Outcome, Scenario};

@@ -1,7 +1,8 @@
 //! A scenario in TOML or JSON, with its members in any order, is the same scenario.
 
-use super::{Case, Exit, Verdict, same};
+use super::{Case, Verdict, same};
 use crate::difference::of_values;
+use crate::exit::Exit;
 use dumbbell_sim::Scenario;
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, SpecError};

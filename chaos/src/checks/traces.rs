@@ -1,7 +1,9 @@
 //! Traces agree with the counters, within the measurement window and over the whole run.
 
-use super::{Case, Exit, Probed, Verdict, applies_if, require};
-use dumbbell_sim::trace::{FlowEvent, Measure, Recording};
+use super::{Case, Probed, Verdict, applies_if, require};
+use crate::exit::Exit;
+use dumbbell_sim::quantity::Measure;
+use dumbbell_sim::trace::{FlowEvent, Recording};
 use dumbbell_sim::{FlowOutcome, LinkOutcome};
 use dumbbell_tcp::TcpEventKind;
 use dumbbell_units::Time;

@@ -2,6 +2,7 @@
 
 use crate::draw::{Draw, rounded};
 use crate::schema::value_of;
+use crate::values::written;
 use arbitrary::Unstructured;
 use dumbbell_units::Value;
 use dumbbell_units::spec::Members;
@@ -257,18 +258,5 @@ fn related(other: String, draw: &mut Draw) -> String {
     match other.split_once(' ').and_then(|(amount, unit)| Some((amount.parse::<f64>().ok()?, unit))) {
         Some((amount, unit)) if factor != 1.0 => written(amount * factor, unit, draw),
         _ => other,
-    }
-}
-
-/// An amount with its unit, usually a round number. Packets are whole.
-pub fn written(amount: f64, unit: &str, draw: &mut Draw) -> String {
-    let amount = match draw.below(10) {
-        0..=3 => rounded(amount, 1),
-        4..=7 => rounded(amount, 2),
-        _ => rounded(amount, 6),
-    };
-    match unit {
-        "packets" => format!("{} packets", amount.max(1.0) as u64),
-        _ => format!("{amount} {unit}"),
     }
 }

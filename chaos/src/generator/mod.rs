@@ -8,21 +8,20 @@ mod times;
 mod topology;
 mod work;
 
-pub(crate) use leaves::written;
 pub use repair::repair;
-pub(crate) use times::opportunities;
 pub use times::probe;
 pub use work::Work;
 
 use crate::draw::{Draw, rounded};
 use crate::pairs::{Row, acting, rows};
+use crate::schema::SCHEMA;
+use crate::values::{complete_sizes, written};
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::Scenario;
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Members, Node};
 use leaves::Leaves;
 use serde_json::json;
-use std::sync::LazyLock;
 use topology::Topology;
 
 /// Range of the target number of packets of a run; its logarithm is uniform.
@@ -35,9 +34,6 @@ const EXTREME: f64 = 0.25;
 const LIKE_LINK: f64 = 0.3;
 /// Number of attempts per scenario.
 const ATTEMPTS: u64 = 20;
-
-/// The schema of scenarios.
-pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(Scenario::schema);
 
 /// A drawn scenario.
 #[derive(Clone, Debug)]
@@ -253,17 +249,6 @@ fn flows(topology: &Topology, leaves: &mut Leaves, draw: &mut Draw) -> Vec<Value
         flows.push(flow);
     }
     flows
-}
-
-/// Gives empirical distributions of sizes a share for each size, which members drawn one by one hardly ever are.
-pub(crate) fn complete_sizes(value: &mut Value) {
-    let Value::Object(members) = value else { return };
-    let points = members.get("sizes").and_then(Value::as_array).map(Vec::len);
-    if let (Some("empirical"), Some(points)) = (members.get("kind").and_then(Value::as_str), points) {
-        let shares: Vec<f64> = (1..=points).map(|point| point as f64 / points as f64).collect();
-        members.insert("shares".into(), json!(shares));
-    }
-    members.values_mut().for_each(complete_sizes);
 }
 
 fn stated_path(topology: &Topology, (from, to): (usize, usize), draw: &mut Draw) -> Option<Value> {

@@ -1,12 +1,13 @@
 //! Times of events: starts, stops, changes, windows and probes, as fractions of the duration. Many are simultaneous.
 
-use super::leaves::{Leaves, written};
+use super::leaves::Leaves;
 use super::topology::Topology;
 use super::{extend, schema_of, stated_path};
 use crate::draw::Draw;
+use crate::values::{opportunities, written};
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::Scenario;
-use dumbbell_sim::trace::Quantity;
+use dumbbell_sim::quantity::Quantity;
 use dumbbell_units::Value;
 use serde_json::json;
 
@@ -94,7 +95,7 @@ pub fn add(
     if draw.chance(0.3) {
         value["probes"] = (0..draw.between(1, 2)).map(|_| probe(scenario, end, draw)).collect();
     }
-    let others = leaves.table(&super::SCHEMA, &TIMED, draw);
+    let others = leaves.table(&crate::schema::SCHEMA, &TIMED, draw);
     extend(value, others);
 }
 
@@ -118,27 +119,6 @@ const TIMED: [&str; 9] = [
 
 fn elements<'a>(value: &'a mut Value, list: &str) -> &'a mut [Value] {
     value.get_mut(list).and_then(Value::as_array_mut).map_or(&mut [], |elements| elements.as_mut_slice())
-}
-
-/// Delivery opportunities with about the rate of a link, many of them at the same time.
-pub(crate) fn opportunities(link: &Value, draw: &mut Draw) -> Value {
-    let rate = link["rate"].as_str().and_then(|text| text.split_once(' ')?.0.parse::<f64>().ok());
-    let size = *draw.pick(&[1504.0, 1504.0, 1504.0, 100.0, 10_000.0]);
-    // Those of long intervals would never come within a run, and those of short ones are too many to write.
-    let interval = (size * 8e3 / rate.unwrap_or(1e6)).clamp(0.01, 100.0);
-    let count = draw.between(1, 60);
-    let length = (interval * count as f64).ceil().max(1.0);
-    let mut times: Vec<u64> = (1..count).map(|_| (draw.uniform() * length) as u64).collect();
-    times.push(length as u64);
-    times.sort_unstable();
-    let mut table = json!({ "times": times });
-    if size != 1504.0 || draw.chance(0.3) {
-        table["size"] = json!(format!("{size} bytes"));
-    }
-    if draw.chance(0.3) {
-        table["overhead"] = json!(format!("{} bytes", draw.pick(&[0, 4, 40])));
-    }
-    table
 }
 
 fn change(link: &Value, at: u64, leaves: &mut Leaves, draw: &mut Draw) -> Value {

@@ -1,6 +1,7 @@
 //! A covering array of strength two: rows of elements such that every pair that the parser accepts is in some row.
 
-use super::placement::{Place, Tables, category, plant, plant_probe, plant_timings};
+use super::placement::{Place, Tables, plant, plant_probe, plant_timings};
+use super::row::{Row, Slot, category};
 use super::{Category, ELEMENTS, Number, Pair, acting, pair};
 use crate::draw::Draw;
 use dumbbell_sim::Scenario;
@@ -9,150 +10,6 @@ use dumbbell_units::spec::Members;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
-
-/// A place for an element in a scenario: on a link, on one of two flows over it, in a probe or at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
-    /// Queue of the link.
-    Queue,
-    /// First impairment of the link.
-    FirstImpairment,
-    /// Second impairment of the link.
-    SecondImpairment,
-    /// A timing.
-    FirstTiming,
-    /// Another timing.
-    SecondTiming,
-    /// A quantity of the probe.
-    FirstProbe,
-    /// Another quantity of the probe.
-    SecondProbe,
-    /// A third one.
-    ThirdProbe,
-    /// A fourth one.
-    FourthProbe,
-    /// Rules of the first flow.
-    Rules,
-    /// Its congestion control.
-    Control,
-    /// Its recovery.
-    Recovery,
-    /// Its source.
-    Source,
-    /// Rules of the second flow.
-    OtherRules,
-    /// Its congestion control.
-    OtherControl,
-    /// Its recovery.
-    OtherRecovery,
-    /// Its source.
-    OtherSource,
-    /// Queue of another link of the first flow.
-    SecondQueue,
-}
-
-impl Slot {
-    /// The slots, those on which others depend first.
-    const ALL: [Slot; 18] = [
-        Slot::Source,
-        Slot::OtherSource,
-        Slot::Control,
-        Slot::OtherControl,
-        Slot::Recovery,
-        Slot::OtherRecovery,
-        Slot::Rules,
-        Slot::OtherRules,
-        Slot::Queue,
-        Slot::FirstTiming,
-        Slot::SecondTiming,
-        Slot::FirstProbe,
-        Slot::SecondProbe,
-        Slot::ThirdProbe,
-        Slot::FourthProbe,
-        Slot::FirstImpairment,
-        Slot::SecondImpairment,
-        Slot::SecondQueue,
-    ];
-    /// Those of the probe.
-    pub(super) const OF_PROBE: [Slot; 4] =
-        [Slot::FirstProbe, Slot::SecondProbe, Slot::ThirdProbe, Slot::FourthProbe];
-    /// Rules, congestion control, recovery and source of each flow.
-    pub(super) const OF_FLOWS: [[Slot; 4]; 2] = [
-        [Slot::Rules, Slot::Control, Slot::Recovery, Slot::Source],
-        [Slot::OtherRules, Slot::OtherControl, Slot::OtherRecovery, Slot::OtherSource],
-    ];
-
-    /// The flow to which it belongs.
-    fn flow(self) -> Option<usize> {
-        Slot::OF_FLOWS.iter().position(|slots| slots.contains(&self))
-    }
-
-    /// True if elements of both slots act together.
-    fn is_with(self, other: Slot) -> bool {
-        let has = |wanted: Category| [self, other].iter().any(|&slot| category(slot) == wanted);
-        let are_queues = [self, other].iter().all(|&slot| category(slot) == Category::Queue);
-        match (self.flow(), other.flow()) {
-            _ if are_queues => true,
-            _ if [self, other].contains(&Slot::SecondQueue) => false,
-            // Few quantities are those of every flow.
-            (Some(1), None) | (None, Some(1)) if has(Category::Probe) => false,
-            (Some(one), Some(two)) => one == two || category(self) == category(other),
-            _ => true,
-        }
-    }
-}
-
-/// Elements by slot.
-#[derive(Clone, Debug, Default)]
-pub struct Row([Option<Number>; 18]);
-
-impl Row {
-    /// The element of a slot.
-    pub fn at(&self, slot: Slot) -> Option<Number> {
-        self.0[slot as usize]
-    }
-
-    fn set(&mut self, slot: Slot, element: Option<Number>) {
-        self.0[slot as usize] = element;
-    }
-
-    fn filled(&self) -> impl Iterator<Item = (Slot, Number)> {
-        Slot::ALL.into_iter().filter_map(|slot| Some((slot, self.at(slot)?)))
-    }
-
-    /// The names of its timings.
-    pub fn timings(&self) -> impl Iterator<Item = &'static str> {
-        let slots = [Slot::FirstTiming, Slot::SecondTiming].into_iter();
-        slots.filter_map(|slot| self.at(slot)).map(|timing| ELEMENTS[timing].name.as_str())
-    }
-
-    /// The pairs that it plants.
-    pub fn pairs(&self) -> BTreeSet<Pair> {
-        let filled: Vec<(Slot, Number)> = self.filled().collect();
-        let mut pairs = BTreeSet::new();
-        for (place, &(slot, element)) in filled.iter().enumerate() {
-            for &(other, against) in &filled[place + 1..] {
-                if slot.is_with(other) {
-                    pairs.insert(pair(element, against));
-                }
-            }
-        }
-        pairs
-    }
-
-    /// The number of `wanted` pairs that an element adds in a slot; `None` if it excludes what is there.
-    fn gain(&self, slot: Slot, element: Number, wanted: &Wanted) -> Option<usize> {
-        let mut gain = 0;
-        for (other, against) in self.filled().filter(|(other, _)| slot.is_with(*other)) {
-            let pair = pair_in(slot, element, other, against);
-            if !wanted.is_possible(pair) {
-                return None;
-            }
-            gain += usize::from(wanted.is_missing(pair));
-        }
-        Some(gain)
-    }
-}
 
 /// The pair of the elements of two slots.
 fn pair_in(slot: Slot, element: Number, other: Slot, against: Number) -> Pair {
@@ -317,6 +174,19 @@ struct Wanted {
 const IMPAIRMENT_ROWS: usize = 6;
 
 impl Wanted {
+    /// The number of wanted pairs that an element adds in a slot of a row; `None` if it excludes what is there.
+    fn gain(&self, row: &Row, slot: Slot, element: Number) -> Option<usize> {
+        let mut gain = 0;
+        for (other, against) in row.filled().filter(|(other, _)| slot.is_with(*other)) {
+            let pair = pair_in(slot, element, other, against);
+            if !self.is_possible(pair) {
+                return None;
+            }
+            gain += usize::from(self.is_missing(pair));
+        }
+        Some(gain)
+    }
+
     fn all() -> Self {
         let count = ELEMENTS.len();
         let mut wanted =
@@ -397,7 +267,7 @@ fn best(row: &Row, wanted: &Wanted, uses: &[usize]) -> Option<(Slot, Number)> {
         // Quantities and timings may need a source or a congestion control.
         let is_needed = [Category::Source, Category::Control].contains(&category(slot));
         let gains =
-            of_slot.filter_map(move |element| Some((row.gain(slot, element, wanted)?, slot, element)));
+            of_slot.filter_map(move |element| Some((wanted.gain(row, slot, element)?, slot, element)));
         gains.filter(move |&(gain, ..)| gain > 0 || is_needed)
     });
     let best = candidates.max_by_key(|&(gain, slot, element)| {

@@ -8,14 +8,16 @@
 mod cover;
 mod occurrence;
 mod placement;
+mod row;
 mod timings;
 
-pub use cover::{Row, Slot, all_pairs, refusals, rows};
+pub use cover::{all_pairs, refusals, rows};
 pub use occurrence::acting;
 pub use placement::{Place, Tables, plant, plant_probe, plant_timings};
+pub use row::{Row, Slot};
 pub use timings::TIMINGS;
 
-use crate::generator::SCHEMA;
+use crate::schema::SCHEMA;
 use dumbbell_units::Value;
 use std::fmt;
 use std::sync::LazyLock;

@@ -1,9 +1,10 @@
 //! Plants the elements of a row in a scenario, so that they act together.
 
-use super::cover::{Row, Slot};
-use super::{Category, ELEMENTS, Number, timings};
+use super::row::{Row, Slot};
+use super::{ELEMENTS, Number, timings};
 use crate::draw::Draw;
-use crate::generator::{opportunities, written};
+use crate::schema::SCHEMA;
+use crate::values::{complete_sizes, opportunities, written};
 use dumbbell_cc::{AlgorithmSpec, Mechanisms};
 use dumbbell_net::SourceSpec;
 use dumbbell_tcp::RecoverySpec;
@@ -79,7 +80,7 @@ pub fn plant(value: &mut Value, row: &Row, place: &Place, tables: &mut dyn Table
     }
     for timing in row.timings() {
         if timing == "wifi" {
-            let schema = crate::generator::SCHEMA.pointer("/properties/links/items/properties/wifi/anyOf/0");
+            let schema = SCHEMA.pointer("/properties/links/items/properties/wifi/anyOf/0");
             link["wifi"] = tables.table(schema.unwrap_or(&Value::Null));
         }
         if let Some(model) = timings::model(timing) {
@@ -129,7 +130,7 @@ fn plant_in_flow(
 ) {
     if let Some(source) = source {
         flow["source"] = table(source, tables);
-        crate::generator::complete_sizes(&mut flow["source"]);
+        complete_sizes(&mut flow["source"]);
     }
     let spec = flow.get("source").map(|source| SourceSpec::decode(&Node::root(source)));
     if spec.is_some_and(|spec| spec.is_ok_and(|spec| spec.is_datagram())) {
@@ -271,19 +272,5 @@ pub fn plant_probe(value: &mut Value, row: &Row) {
     match value.get_mut("probes").and_then(Value::as_array_mut) {
         Some(probes) => probes.push(probe),
         None => value["probes"] = json!([probe]),
-    }
-}
-
-/// The category of a slot's elements.
-pub fn category(slot: Slot) -> Category {
-    match slot {
-        Slot::Queue | Slot::SecondQueue => Category::Queue,
-        Slot::FirstImpairment | Slot::SecondImpairment => Category::Impairment,
-        Slot::FirstTiming | Slot::SecondTiming => Category::Timing,
-        Slot::FirstProbe | Slot::SecondProbe | Slot::ThirdProbe | Slot::FourthProbe => Category::Probe,
-        Slot::Rules | Slot::OtherRules => Category::Rules,
-        Slot::Control | Slot::OtherControl => Category::Control,
-        Slot::Recovery | Slot::OtherRecovery => Category::Recovery,
-        Slot::Source | Slot::OtherSource => Category::Source,
     }
 }

@@ -1,8 +1,8 @@
 //! Timings: what happens to flows, links and the run at stated times. The schema has no list of them; models of links
 //! that change by themselves come from its registry.
 
-use crate::generator::SCHEMA;
-use dumbbell_net::link::Downtime;
+use crate::schema::SCHEMA;
+use dumbbell_net::Downtime;
 use dumbbell_net::{LinkSpec, SyntheticSpec};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::scenario::{FlowSpec, Start};

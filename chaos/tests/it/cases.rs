@@ -2,7 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "an interruption is measured in time")]
 
-use dumbbell_chaos::checks::{CHECKS, Exit, Tried, try_checks};
+use dumbbell_chaos::checks::{CHECKS, Tried, try_checks};
+use dumbbell_chaos::exit::Exit;
 use dumbbell_chaos::runner::Runner;
 use dumbbell_chaos::violation;
 use dumbbell_sim::{Scenario, run_unless};

@@ -2,12 +2,15 @@
 //! behind the end of a file ends the process.
 
 use crate::description::Refusal;
-use crate::native::{ENTRY, unloadable};
 use object::read::NameOrOrdinal;
 use object::{Architecture, File, Object, ObjectKind, ObjectSegment};
+use std::fmt::Display;
+
+/// The function by which a library states its algorithm.
+pub(crate) const ENTRY: &str = "dumbbell_library";
 
 /// Checks that the file has all that its headers announce, is a shared library for this machine, and exports
-/// [`ENTRY`](crate::native::ENTRY): the initializers of other libraries do not run.
+/// [`ENTRY`]: the initializers of other libraries do not run.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), Refusal> {
     let file = File::parse(bytes).map_err(unloadable)?;
     let is_inside =
@@ -41,4 +44,12 @@ fn machine() -> Option<Architecture> {
         "aarch64" => Some(Architecture::Aarch64),
         _ => None,
     }
+}
+
+/// A library that cannot be loaded, and why.
+pub(crate) fn unloadable(why: impl Display) -> Refusal {
+    Refusal::new(
+        format!("that cannot be loaded ({why})"),
+        "a shared library for this machine, or a WebAssembly module",
+    )
 }

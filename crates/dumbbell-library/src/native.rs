@@ -3,16 +3,12 @@
 use crate::abi;
 use crate::description::{Description, Head, LONGEST_TEXT, Parameter, Refusal};
 use crate::event::{Event, Hook};
-use crate::image;
+use crate::image::{self, ENTRY, unloadable};
 use libloading::Library;
 use std::ffi::{c_char, c_void};
-use std::fmt::Display;
 use std::io::Write;
 use std::mem::offset_of;
 use std::sync::Arc;
-
-/// The function by which a library states its algorithm.
-pub(crate) const ENTRY: &str = "dumbbell_library";
 
 /// The functions of a library.
 #[derive(Debug)]
@@ -63,14 +59,6 @@ fn open(bytes: &[u8]) -> Result<Library, Refusal> {
     })?;
     // SAFETY: the initializers of a library are code of the user's, as the rest of it.
     unsafe { Library::new(&*path) }.map_err(unloadable)
-}
-
-/// A library that cannot be loaded, and why.
-pub(crate) fn unloadable(why: impl Display) -> Refusal {
-    Refusal::new(
-        format!("that cannot be loaded ({why})"),
-        "a shared library for this machine, or a WebAssembly module",
-    )
 }
 
 fn described(head: &Head, algorithm: &abi::Algorithm) -> Result<Description, Refusal> {

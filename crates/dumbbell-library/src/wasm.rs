@@ -5,7 +5,8 @@
 use crate::abi;
 use crate::description::{Description, Head, LONGEST_TEXT, Parameter, Refusal};
 use crate::event::{Event, Hook};
-use crate::native::{ENTRY, as_text};
+use crate::image::ENTRY;
+use crate::native::as_text;
 use std::sync::{Arc, Mutex, PoisonError};
 use wasmi::{
     Config, Engine, Func, Linker, Memory, Module, Store, StoreLimits, StoreLimitsBuilder, Table, TrapCode,

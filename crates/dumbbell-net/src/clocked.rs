@@ -24,7 +24,9 @@
 
 use crate::fifo::Offer;
 use crate::flight::Flights;
-use crate::link::{DropReason, Link, LinkSpec, LinkStats};
+use crate::link::Link;
+use crate::link_spec::LinkSpec;
+use crate::link_stats::{DropReason, LinkStats};
 use crate::packet::Packet;
 use dumbbell_units::{Interval, Stream, Time};
 use std::collections::VecDeque;

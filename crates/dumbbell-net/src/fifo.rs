@@ -13,7 +13,8 @@
 //! left ([`FifoLink::settle`]), because the end is not known in advance.
 
 use crate::impairment::{Impairments, Passed};
-use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
+use crate::link_spec::LinkSpec;
+use crate::link_stats::{BacklogChange, DropReason, LinkStats};
 use crate::packet::Packet;
 use crate::queues::droptail::DropTail;
 use crate::queues::{Admission, Arrival, QueueSpec, Reason, Service, Setup, Verdict};
@@ -547,7 +548,7 @@ impl Extras {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::LinkChange;
+    use crate::changes::LinkChange;
     use crate::packet::PacketKind;
     use dumbbell_units::{Limit, Rate};
 

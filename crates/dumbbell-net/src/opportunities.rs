@@ -8,7 +8,7 @@
 //! part; its remaining bytes use the following opportunities, and it departs with the last one. Bytes that find no
 //! packet are lost. A packet that enters at the time of an opportunity is too late for it.
 
-use crate::link::Outage;
+use crate::changes::Outage;
 use dumbbell_units::{Bytes, Interval, Rate, Time, params};
 
 /// Nanoseconds of a millisecond.

@@ -14,7 +14,8 @@
 //! Counters depend on the times of events, not on the times of polls.
 
 use crate::impairment::{Impairments, Passed};
-use crate::link::{BacklogChange, DropReason, LinkSpec, LinkStats};
+use crate::link_spec::LinkSpec;
+use crate::link_stats::{BacklogChange, DropReason, LinkStats};
 use crate::opportunities::Opportunities;
 use crate::packet::Packet;
 use crate::queues::{Admission, Arrival, Backlog, Fifo, Queued, Scheduler, Service, Setup, Slot, Verdict};

@@ -4,7 +4,8 @@
 //! Fractions of a nanosecond are carried over from packet to packet during a busy period, so that rates are exact over
 //! any period. A transmission that spans a change continues at the new rate.
 
-use crate::link::{LinkSpec, Outage};
+use crate::changes::Outage;
+use crate::link_spec::LinkSpec;
 use dumbbell_units::Time;
 
 /// Rate and delay of a link from a given time on.

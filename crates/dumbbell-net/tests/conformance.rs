@@ -3,7 +3,7 @@
 //! results do not depend on the times of polls.
 
 use dumbbell_net::impairment::Bernoulli;
-use dumbbell_net::link::LinkChange;
+use dumbbell_net::LinkChange;
 use dumbbell_net::{
     ClockedLink, DropReason, ImpairmentSpec, LinkSpec, LinkStats, Packet, PacketKind, QueueSpec,
 };

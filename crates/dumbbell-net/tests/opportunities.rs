@@ -1,6 +1,6 @@
 //! Links with delivery opportunities, against numbers worked by hand.
 
-use dumbbell_net::link::{Downtime, Link, Outage};
+use dumbbell_net::{Downtime, Link, Outage};
 use dumbbell_net::queues::droptail::DropTail;
 use dumbbell_net::{ClockedLink, LinkSpec, OpportunitySpec, Packet, QueueSpec};
 use dumbbell_units::{Bytes, Interval, Limit, Rate, Stream, Time};

@@ -2,7 +2,7 @@
 
 use dumbbell_net::impairment::jitter::Distribution;
 use dumbbell_net::impairment::{Duplicate, Jitter, Reorder};
-use dumbbell_net::link::{Link, LinkChange};
+use dumbbell_net::{Link, LinkChange};
 use dumbbell_net::{ImpairmentSpec, LinkSpec, Offer, Packet};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Interval, Rate, Stream, Time};

@@ -1,6 +1,6 @@
 //! A link of Wi-Fi, against numbers worked by hand.
 
-use dumbbell_net::link::LinkStats;
+use dumbbell_net::LinkStats;
 use dumbbell_net::queues::droptail::DropTail;
 use dumbbell_net::{ClockedLink, LinkSpec, Packet, QueueSpec, WifiSpec};
 use dumbbell_units::{Bytes, Interval, Limit, Rate, Stream, Time};

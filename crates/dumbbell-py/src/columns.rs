@@ -5,7 +5,8 @@ use arrow_array::{
 };
 use arrow_schema::Field;
 use dumbbell_sim::outcome::Percentiles;
-use dumbbell_sim::trace::{FlowEvent, Measure, Recording, TransferRow};
+use dumbbell_sim::quantity::Measure;
+use dumbbell_sim::trace::{FlowEvent, Recording, TransferRow};
 use dumbbell_sim::{FlowOutcome, LinkOutcome, Outcome};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

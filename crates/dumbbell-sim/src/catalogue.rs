@@ -1,7 +1,7 @@
 //! What a scenario can name: the registries with their parameters, and the schema.
 
+use crate::quantity::{Measure, Quantity};
 use crate::scenario::Scenario;
-use crate::trace::{Measure, Quantity};
 use dumbbell_cc::{AlgorithmSpec, Mechanisms, SlowStartSpec};
 use dumbbell_net::{ImpairmentSpec, QueueSpec, SourceSpec, SyntheticSpec};
 use dumbbell_tcp::config::{Rules, TcpParams};

@@ -13,11 +13,13 @@ pub mod network;
 pub mod outcome;
 pub mod paths;
 pub mod prefix;
+pub mod quantity;
 pub mod scenario;
 pub mod simulation;
 pub mod stated;
 pub mod supervision;
 pub mod trace;
+mod validate;
 pub mod warnings;
 
 pub use batch::{Batch, Job};

@@ -1,8 +1,8 @@
 //! Warnings about valid settings without effect, which a sweep may produce.
 
 use crate::network::Routes;
+use crate::quantity::Measure;
 use crate::scenario::{FlowSpec, Scenario, Start};
-use crate::trace::Measure;
 use dumbbell_units::{Limit, Time};
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::outcome_of;
-use dumbbell_net::link::LinkStats;
+use dumbbell_net::LinkStats;
 use dumbbell_net::{Packet, PacketKind};
 use dumbbell_sim::paths::{Crossing, Delivery, Direction, LinkEvent, Paths};
 use dumbbell_sim::scenario::{FlowSpec, Start};

@@ -4,6 +4,7 @@
 //! policy `SCHED_FIFO` it is late by some tens of microseconds, without it by several milliseconds on a busy machine.
 //! The time at which a packet is read is the time at which it enters its first link.
 
+use crate::clock::RunClock;
 use crate::pcap::Capture;
 use crate::space::Space;
 use crate::waiting::Waiting;
@@ -13,7 +14,6 @@ use dumbbell_units::Time;
 use nix::errno::Errno;
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::prctl::set_timerslack;
-use nix::time::{ClockId, clock_gettime};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -56,42 +56,6 @@ pub struct FlowHosts {
     pub sender: usize,
     /// The host that receives.
     pub receiver: usize,
-}
-
-/// The monotonic clock since the start of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct RunClock {
-    start: Time,
-}
-
-impl RunClock {
-    /// A clock that shows zero now.
-    ///
-    /// # Errors
-    ///
-    /// The kernel has no monotonic clock.
-    pub fn start() -> io::Result<RunClock> {
-        Ok(RunClock { start: monotonic()? })
-    }
-
-    /// Time from the start to a time of the kernel's monotonic clock, in nanoseconds; zero if it was before.
-    pub fn since_start(&self, monotonic_ns: u64) -> Time {
-        Time(monotonic_ns.saturating_sub(self.start.0))
-    }
-
-    /// Time since the start.
-    ///
-    /// # Errors
-    ///
-    /// The kernel has no monotonic clock.
-    pub fn now(&self) -> io::Result<Time> {
-        Ok(monotonic()?.since(self.start))
-    }
-}
-
-fn monotonic() -> io::Result<Time> {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
-    Ok(Time(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64))
 }
 
 /// Requests what makes the calling thread punctual: its scheduling policy, and that the memory of the whole process stays
@@ -139,7 +103,7 @@ pub fn run(
             let host = if output.direction == Direction::Forward { ends.receiver } else { ends.sender };
             let is_written = hosts[host].device().send(output.bytes).is_ok();
             report.write_errors += u64::from(!is_written);
-            capture.packet(now, host, output.bytes);
+            capture.on_packet(now, host, output.bytes);
             now = clock.now()?;
         }
         if now >= until || stop.load(Ordering::Relaxed) {
@@ -148,7 +112,7 @@ pub fn run(
         waiting.until(wire.next_deadline().min(until).min(now + LONGEST_WAIT))?;
         for (host, is_readable) in waiting.readable().enumerate() {
             if is_readable {
-                read(wire, hosts[host], clock, &mut bytes, |at, bytes| capture.packet(at, host, bytes))?;
+                read(wire, hosts[host], clock, &mut bytes, |at, bytes| capture.on_packet(at, host, bytes))?;
             }
         }
     }

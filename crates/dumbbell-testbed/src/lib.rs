@@ -16,11 +16,15 @@ pub mod shell;
 pub mod wire;
 
 #[cfg(all(feature = "kernel", target_os = "linux"))]
+pub mod clock;
+#[cfg(all(feature = "kernel", target_os = "linux"))]
 pub mod control_group;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 pub mod doctor;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 pub mod emulator;
+#[cfg(all(feature = "kernel", target_os = "linux"))]
+pub mod error;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 pub mod files;
 #[cfg(all(feature = "kernel", target_os = "linux"))]

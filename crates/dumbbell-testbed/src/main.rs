@@ -16,8 +16,9 @@ use std::process::ExitCode;
 mod linux {
     use dumbbell_sim::Scenario;
     use dumbbell_testbed::doctor::{self, Check, Status};
+    use dumbbell_testbed::error::RunError;
     use dumbbell_testbed::plan::Replacements;
-    use dumbbell_testbed::run::{Request, RunError, run};
+    use dumbbell_testbed::run::{Request, run};
     use dumbbell_units::Value;
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use nix::sys::prctl::set_pdeathsig;

@@ -30,7 +30,7 @@ pub struct Capture(Option<Sender<Captured>>);
 
 impl Capture {
     /// A packet was seen at an interface. Does nothing without a file.
-    pub fn packet(&self, at: Time, interface: usize, bytes: &[u8]) {
+    pub fn on_packet(&self, at: Time, interface: usize, bytes: &[u8]) {
         if let Some(packets) = &self.0 {
             // If the writer has failed, it says so when it is joined.
             let _ = packets.send((at, interface as u32, bytes.to_vec()));

@@ -18,8 +18,8 @@ use dumbbell_bpf::Twin;
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::Scenario;
 use dumbbell_sim::network::Routes;
+use dumbbell_sim::quantity::{Measure, Quantity};
 use dumbbell_sim::scenario::{FlowSpec, Start};
-use dumbbell_sim::trace::{Measure, Quantity};
 use dumbbell_units::spec::{Members, SpecError};
 use dumbbell_units::{Ecn, Rate, Stream, Time};
 use rules::Rules;
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_kernels_own_congestion_controls_have_its_parameters_only() {
-        for name in control::OWN {
+        for name in rules::OWN {
             let plan = planned(json!({ "rules": "linux", "congestion": name }));
             let plan = plan.unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(plan.tcp.map(|tcp| tcp.control), Some(Control::Kernel(name.into())));

@@ -2,26 +2,27 @@
 
 use crate::doctor;
 use crate::emulator::{self, FlowHosts, Report};
+use crate::error::RunError;
 use crate::files::{self, Caller};
 use crate::pcap::{self, Capture, CaptureWriter, PacketFile};
 use crate::plan::{Control, FlowPlan, Plan, Replacements};
 use crate::sample::{Samples, recordings};
-use crate::space::{Space, SpaceError};
+use crate::space::Space;
 use crate::traffic::{Acceptor, Counts, Course, Live, Sending};
 use crate::twins::{Reported, Twins};
 use crate::wire::{EndPoints, Wire};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::outcome::{FlowOutcome, LinkOutcome, Outcome};
 use dumbbell_sim::paths::Direction;
+use dumbbell_sim::quantity::Measure;
 use dumbbell_sim::scenario::FlowSpec;
-use dumbbell_sim::trace::{Measure, Recording};
+use dumbbell_sim::trace::Recording;
 use dumbbell_units::spec::{Members, SpecError};
 use dumbbell_units::{Interval, Time, Value};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::utsname::uname;
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -43,46 +44,6 @@ pub struct Request {
     pub replacements: Replacements,
     /// A file for all packets, as pcapng.
     pub pcap: Option<PathBuf>,
-}
-
-/// Why there are no results.
-#[derive(Debug)]
-pub enum RunError {
-    /// The kernel cannot follow the scenario.
-    Refused(SpecError),
-    /// The machine lacks something, as one sentence.
-    Missing(String),
-    /// Something failed that should not.
-    Failed(String),
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RunError::Refused(error) => error.fmt(formatter),
-            RunError::Missing(text) | RunError::Failed(text) => formatter.write_str(text),
-        }
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<SpecError> for RunError {
-    fn from(error: SpecError) -> Self {
-        RunError::Refused(error)
-    }
-}
-
-impl From<SpaceError> for RunError {
-    fn from(error: SpaceError) -> Self {
-        RunError::Failed(error.to_string())
-    }
-}
-
-impl From<io::Error> for RunError {
-    fn from(error: io::Error) -> Self {
-        RunError::Failed(error.to_string())
-    }
 }
 
 /// The results of a run.

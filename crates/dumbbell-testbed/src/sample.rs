@@ -5,8 +5,9 @@ use crate::tcp_info::TcpInfo;
 use crate::traffic::{Counts, Course, Live};
 use dumbbell_cc::ProbeInfo;
 use dumbbell_sim::Scenario;
+use dumbbell_sim::quantity::{Measure, Quantity};
 use dumbbell_sim::scenario::ProbeSpec;
-use dumbbell_sim::trace::{Measure, Quantity, Recording};
+use dumbbell_sim::trace::Recording;
 use dumbbell_units::{Interval, Time};
 use std::io;
 

@@ -3,7 +3,7 @@
 //! A flow has one thread on each of its hosts. Its connections stay open until the end of the run, so that the counters
 //! of the kernel can be read at any time.
 
-use crate::emulator::RunClock;
+use crate::clock::RunClock;
 use crate::plan::{DATAGRAM_HEADERS, FlowPlan, Period, TcpPlan};
 use crate::tcp_info::TcpInfo;
 use dumbbell_net::SourceSpec;

@@ -3,8 +3,8 @@
 //! Compiling twins needs clang, so they are a feature of their own. Without it, the kernel's own congestion controls
 //! remain.
 
+use crate::error::RunError;
 use crate::plan::{Control, FlowPlan, Plan};
-use crate::run::RunError;
 use crate::sample::Samples;
 use crate::traffic::Course;
 use dumbbell_units::Time;

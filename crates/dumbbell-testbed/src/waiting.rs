@@ -5,7 +5,7 @@
 //! spends the rest looking at the clock. The lead is learned: with the median of the timers' lateness, half of all packets
 //! are on time, and little processor time is spent on looking.
 
-use crate::emulator::RunClock;
+use crate::clock::RunClock;
 use dumbbell_units::Time;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};

@@ -7,9 +7,9 @@
 //! follow the times of the readings (see [`dumbbell_sim::paths`]).
 
 use crate::packet::{Headers, Refusal};
-use dumbbell_net::link::{BacklogChange, LinkStats};
 use dumbbell_net::queues::Reason;
 use dumbbell_net::waits::Waits;
+use dumbbell_net::{BacklogChange, LinkStats};
 use dumbbell_net::{DropReason, ImpairmentSpec, Packet};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::outcome::Conservation;

@@ -7,7 +7,8 @@
 use dumbbell_sim::Scenario;
 use dumbbell_sim::paths::Direction;
 use dumbbell_testbed::Wire;
-use dumbbell_testbed::emulator::{self, FlowHosts, Report, RunClock};
+use dumbbell_testbed::clock::RunClock;
+use dumbbell_testbed::emulator::{self, FlowHosts, Report};
 use dumbbell_testbed::pcap::Capture;
 use dumbbell_testbed::space::{HostSpec, Peer, Space};
 use dumbbell_testbed::wire::EndPoints;

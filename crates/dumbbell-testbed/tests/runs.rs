@@ -7,7 +7,8 @@
 use dumbbell_sim::Scenario;
 use dumbbell_testbed::doctor;
 use dumbbell_testbed::plan::Replacements;
-use dumbbell_testbed::run::{Done, Request, RunError, run};
+use dumbbell_testbed::error::RunError;
+use dumbbell_testbed::run::{Done, Request, run};
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use pcap_file::pcapng::PcapNgReader;
 use std::time::Duration;

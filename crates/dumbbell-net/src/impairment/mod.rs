@@ -10,7 +10,7 @@
 //! of the packets behind it. Behind an impairment that reorders, the others therefore still handle packets in the order
 //! of sending, each at its own time: what depends on packets (bursts of losses, ordinals, a rate) follows that order.
 
-use crate::link::Outage;
+use crate::changes::Outage;
 use dumbbell_units::spec::Params;
 use dumbbell_units::{Stream, Time, tagged};
 

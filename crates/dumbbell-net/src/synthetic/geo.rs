@@ -3,8 +3,9 @@
 //! The defaults, 250 Mbit/s and 300 ms one way, are the profile of a downlink that implementations of QUIC are tested
 //! with; its uplink has 3 Mbit/s.
 
+use super::Course;
 use super::{Fading, Synthetic, to_rate};
-use crate::link::{LinkChange, LinkSpec};
+use crate::changes::LinkChange;
 use dumbbell_units::{Rate, Stream, Time, params};
 
 params! {
@@ -33,20 +34,22 @@ impl Synthetic for Geo {
         duration.secs()
     }
 
-    fn add_to(&self, link: &mut LinkSpec, duration: Time, mut random: Stream) {
-        let delay = Some(link.delay + self.delay);
-        link.changes.push(LinkChange { at: Time::ZERO, rate: Some(self.rate), delay });
+    fn course(&self, delay: Time, duration: Time, mut random: Stream) -> Course {
+        let mut course = Course::default();
+        let delay = Some(delay + self.delay);
+        course.changes.push(LinkChange { at: Time::ZERO, rate: Some(self.rate), delay });
         if self.variation == 0.0 {
-            return;
+            return course;
         }
-        link.changes.clear();
+        course.changes.clear();
         let mut fading = Fading::new(self.rate, self.variation, self.correlation, &mut random);
         for second in 0..=duration.0 / 1_000_000_000 {
-            link.changes.push(to_rate(Time(second * 1_000_000_000), fading.next(&mut random)));
+            course.changes.push(to_rate(Time(second * 1_000_000_000), fading.next(&mut random)));
         }
-        if let Some(first) = link.changes.first_mut() {
+        if let Some(first) = course.changes.first_mut() {
             first.delay = delay;
         }
+        course
     }
 }
 
@@ -58,9 +61,9 @@ mod tests {
     #[test]
     fn the_rate_is_constant_unless_it_varies() {
         let of = |params: Geo, seconds: u64| {
-            let mut link = LinkSpec { delay: Time(1_000_000), ..LinkSpec::default() };
-            params.add_to(&mut link, Time(seconds * 1_000_000_000), Stream::new(1, 0, "trace:geo"));
-            link
+            let course =
+                params.course(Time(1_000_000), Time(seconds * 1_000_000_000), Stream::new(1, 0, "trace:geo"));
+            course
         };
         let constant = of(Geo::default(), 60);
         let change =

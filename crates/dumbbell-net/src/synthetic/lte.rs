@@ -8,8 +8,8 @@
 //! second from 0.49 to 0.88, and longest gaps of 0.7 to 1.7 s in two to thirteen minutes, apart from two uplinks with
 //! longer ones.
 
+use super::Course;
 use super::{Fading, MOST_STEPS, OPPORTUNITY, Synthetic, normal};
-use crate::link::LinkSpec;
 use crate::opportunities::OpportunitySpec;
 use dumbbell_units::{Rate, Stream, Time, math, params};
 
@@ -111,14 +111,16 @@ impl Synthetic for Lte {
         self.seed
     }
 
-    fn add_to(&self, link: &mut LinkSpec, duration: Time, random: Stream) {
+    fn course(&self, _delay: Time, duration: Time, random: Stream) -> Course {
+        let mut course = Course::default();
         // The trace outlasts the run, since its last time ends it, whatever that is.
         let end = duration.0 / 1_000_000 + 1;
         let mut times = self.times(end, random);
         if times.last() != Some(&end) {
             times.push(end);
         }
-        link.opportunities = Some(OpportunitySpec { times, ..OpportunitySpec::default() });
+        course.opportunities = Some(OpportunitySpec { times, ..OpportunitySpec::default() });
+        course
     }
 
     fn steps(&self, duration: Time) -> f64 {

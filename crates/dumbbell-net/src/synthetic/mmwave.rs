@@ -3,8 +3,8 @@
 //! Stays in both states have uniform lengths; each draws a level within the rates of its state, and every slot varies
 //! around it. The defaults are assumptions, fitted to no measurement.
 
+use super::Course;
 use super::{Synthetic, to_rate};
-use crate::link::LinkSpec;
 use dumbbell_units::{Rate, Stream, Time, params};
 
 params! {
@@ -43,7 +43,8 @@ impl Synthetic for MmWave {
         duration.secs() / self.slot.secs()
     }
 
-    fn add_to(&self, link: &mut LinkSpec, duration: Time, mut random: Stream) {
+    fn course(&self, _delay: Time, duration: Time, mut random: Stream) -> Course {
+        let mut course = Course::default();
         let range = |rates: &[Rate]| match rates {
             [from, to] => (from.0 as f64, to.0 as f64),
             _ => (1.0, 1.0),
@@ -64,9 +65,10 @@ impl Synthetic for MmWave {
                 leaves += Time::from_secs(random.uniform_between(stay.0, stay.1));
             }
             let rate = level * random.uniform_between(1.0 - self.variation, 1.0 + self.variation);
-            link.changes.push(to_rate(at, rate.clamp(bounds.0, bounds.1)));
+            course.changes.push(to_rate(at, rate.clamp(bounds.0, bounds.1)));
             at += self.slot;
         }
+        course
     }
 }
 
@@ -77,15 +79,15 @@ mod tests {
 
     #[test]
     fn half_of_the_time_is_fast() {
-        let mut link = LinkSpec::default();
-        MmWave::default().add_to(&mut link, Time(3_600_000_000_000), Stream::new(1, 0, "trace:mmwave"));
+        let course =
+            MmWave::default().course(Time::ZERO, Time(3_600_000_000_000), Stream::new(1, 0, "trace:mmwave"));
         let rates: Vec<f64> =
-            link.changes.iter().filter_map(|change| change.rate).map(|r| r.0 as f64).collect();
+            course.changes.iter().filter_map(|change| change.rate).map(|r| r.0 as f64).collect();
         let fast = rates.iter().filter(|&&rate| rate >= 8e8).count() as f64 / rates.len() as f64;
         assert!((fast - 0.5).abs() < 0.03 && rates.len() == 36_000, "{fast}");
         assert!(rates.iter().all(|rate| (2e7..=1e8).contains(rate) || (8e8..=1.5e9).contains(rate)));
         // Means of 1150 and 60 Mbit/s in equal parts: 605, and a deviation of about 545 plus that within the states.
-        let statistics = Statistics::of_changes(&link, 3600);
+        let statistics = Statistics::of_changes(&course, 3600);
         assert!((statistics.mean / 605e6 - 1.0).abs() < 0.06, "{}", statistics.mean);
         assert!((0.8..1.0).contains(&statistics.variation), "{}", statistics.variation);
         // A stay of 6 s on average ends within a given second with a probability of one sixth, and the second after a

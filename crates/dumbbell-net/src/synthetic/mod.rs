@@ -7,9 +7,24 @@
 //! The models are assumptions: the published measurements that they resemble are named with each of them, and the tests
 //! check the statistics of traces against those.
 
-use crate::link::{LinkChange, LinkSpec};
+use crate::changes::{LinkChange, Outage};
+use crate::impairment::ImpairmentSpec;
+use crate::opportunities::OpportunitySpec;
 use dumbbell_units::spec::Params;
 use dumbbell_units::{Rate, Stream, Time, math, tagged};
+
+/// What a trace consists of in a run.
+#[derive(Clone, Debug, Default)]
+pub struct Course {
+    /// Changes of rate and delay, in order of time.
+    pub changes: Vec<LinkChange>,
+    /// Times in which the link is down, in order.
+    pub outages: Vec<Outage>,
+    /// Opportunities in place of the rate.
+    pub opportunities: Option<OpportunitySpec>,
+    /// Losses beside those of outages.
+    pub impairments: Vec<ImpairmentSpec>,
+}
 
 /// Parameters of a synthetic link.
 pub trait Synthetic: Params {
@@ -19,8 +34,8 @@ pub trait Synthetic: Params {
     /// The seed, if the trace is the same in every run.
     fn seed(&self) -> Option<u64>;
 
-    /// Replaces rate, delay and losses of a link for a run of this length. Delays are in addition to that of the link.
-    fn add_to(&self, link: &mut LinkSpec, duration: Time, random: Stream);
+    /// Rate, delay and losses for a run of this length. Delays are in addition to `delay`, that of the link.
+    fn course(&self, delay: Time, duration: Time, random: Stream) -> Course;
 
     /// Expected number of steps or opportunities in a run of this length, which are listed before it.
     fn steps(&self, duration: Time) -> f64;
@@ -65,15 +80,20 @@ macro_rules! registry {
                 match self { $( SyntheticSpec::$Spec(params) => params.steps(duration), )+ }
             }
 
-            /// See [`Synthetic::add_to`].
-            pub fn add_to(&self, link: &mut LinkSpec, duration: Time, (seed, run): (u64, u64)) {
+            /// See [`Synthetic::course`]; of the link with this name and delay.
+            pub fn course(
+                &self,
+                (link, delay): (&str, Time),
+                duration: Time,
+                (seed, run): (u64, u64),
+            ) -> Course {
                 match self {
                     $( SyntheticSpec::$Spec(params) => {
                         let random = match params.seed() {
                             Some(seed) => Stream::new(seed, 0, concat!("trace:", $name)),
-                            None => Stream::new(seed, run, &format!("trace:{}", link.name)),
+                            None => Stream::new(seed, run, &format!("trace:{link}")),
                         };
-                        params.add_to(link, duration, random);
+                        params.course(delay, duration, random)
                     } )+
                 }
             }
@@ -153,13 +173,13 @@ impl Statistics {
         Statistics { mean, variation: variance.sqrt() / mean, correlation }
     }
 
-    /// Of the rate that changes give a link over whole seconds.
-    pub(crate) fn of_changes(link: &LinkSpec, seconds: u64) -> Self {
+    /// Of the rate that changes give over whole seconds.
+    pub(crate) fn of_changes(course: &Course, seconds: u64) -> Self {
         let end = LinkChange { at: Time(seconds * 1_000_000_000), ..LinkChange::default() };
         let mut rates = vec![0.0; seconds as usize];
         let mut rate = 0.0;
         let mut at = 0;
-        for change in link.changes.iter().chain([&end]) {
+        for change in course.changes.iter().chain([&end]) {
             while at < change.at.0.min(end.at.0) {
                 let slot = at / 1_000_000_000;
                 let until = ((slot + 1) * 1_000_000_000).min(change.at.0);
@@ -175,6 +195,7 @@ impl Statistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link_spec::LinkSpec;
 
     #[test]
     fn a_seed_fixes_the_trace_and_a_longer_run_continues_it() {

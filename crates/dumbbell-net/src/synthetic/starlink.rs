@@ -7,9 +7,10 @@
 //! The delay of the trace is half of the round-trip time of the satellite part, for each direction. Two links with the
 //! same seed take the same steps.
 
+use super::Course;
 use super::Synthetic;
+use crate::changes::{Downtime, LinkChange, Outage};
 use crate::impairment::{Bernoulli, ImpairmentSpec};
-use crate::link::{Downtime, LinkChange, LinkSpec, Outage};
 use dumbbell_units::{Rate, Stream, Time, params};
 
 params! {
@@ -50,30 +51,31 @@ impl Synthetic for Starlink {
         duration.secs() / self.period.secs()
     }
 
-    fn add_to(&self, link: &mut LinkSpec, duration: Time, mut random: Stream) {
+    fn course(&self, delay: Time, duration: Time, mut random: Stream) -> Course {
+        let mut course = Course::default();
         let bounds = |times: &[Time]| match times {
             [from, to] => (from.secs(), to.secs()),
             _ => (0.0, 0.0),
         };
         let (rtt, burst) = (bounds(&self.rtt), bounds(&self.burst));
-        let ground = link.delay;
         let mut at = Time::ZERO;
         while at < duration {
             let step = random.uniform_between(-self.rate_step, self.rate_step);
-            let delay = ground + Time::from_secs(random.uniform_between(rtt.0, rtt.1) / 2.0);
+            let delay = delay + Time::from_secs(random.uniform_between(rtt.0, rtt.1) / 2.0);
             let rate = Rate((self.rate.0 as f64 * (1.0 + step)) as u64);
             let (loses, length) =
                 (random.chance(self.burst_probability), random.uniform_between(burst.0, burst.1));
             if at > Time::ZERO && loses {
                 let until = at + Time::from_secs(length);
-                link.outages.push(Outage { from: at, until, packets: Downtime::Drop });
+                course.outages.push(Outage { from: at, until, packets: Downtime::Drop });
             }
-            link.changes.push(LinkChange { at, rate: Some(rate), delay: Some(delay) });
+            course.changes.push(LinkChange { at, rate: Some(rate), delay: Some(delay) });
             at = if at == Time::ZERO { self.first } else { at + self.period };
         }
         if self.loss > 0.0 {
-            link.impairments.push(ImpairmentSpec::Bernoulli(Bernoulli { probability: self.loss }));
+            course.impairments.push(ImpairmentSpec::Bernoulli(Bernoulli { probability: self.loss }));
         }
+        course
     }
 
     fn loses_packets(&self) -> bool {
@@ -90,24 +92,27 @@ mod tests {
 
     #[test]
     fn every_15_seconds_delay_and_rate_take_a_step() {
-        let mut link = LinkSpec { delay: Time(5_000_000), ..LinkSpec::default() };
-        Starlink::default().add_to(&mut link, Time(36_000 * SECOND), Stream::new(1, 0, "trace:starlink"));
-        let at: Vec<u64> = link.changes.iter().map(|change| change.at.0 / SECOND).collect();
+        let course = Starlink::default().course(
+            Time(5_000_000),
+            Time(36_000 * SECOND),
+            Stream::new(1, 0, "trace:starlink"),
+        );
+        let at: Vec<u64> = course.changes.iter().map(|change| change.at.0 / SECOND).collect();
         assert_eq!(at[..6], [0, 12, 27, 42, 57, 72]);
         let delays: Vec<f64> =
-            link.changes.iter().filter_map(|change| change.delay).map(Time::secs).collect();
+            course.changes.iter().filter_map(|change| change.delay).map(Time::secs).collect();
         // 5 ms on ground, and 10 to 30 ms to the satellite and back down.
         assert!(delays.iter().all(|delay| (0.015..=0.035).contains(delay)));
         assert!((delays.iter().sum::<f64>() / delays.len() as f64 / 0.025 - 1.0).abs() < 0.02);
-        let statistics = Statistics::of_changes(&link, 36_000);
+        let statistics = Statistics::of_changes(&course, 36_000);
         assert!((statistics.mean / 100e6 - 1.0).abs() < 0.01, "{}", statistics.mean);
         // Uniform from -0.3 to 0.3: 0.6 / sqrt(12). One of 15 seconds differs from the one before it.
         assert!((statistics.variation / 0.173 - 1.0).abs() < 0.05, "{}", statistics.variation);
         assert!((statistics.correlation / (14.0 / 15.0) - 1.0).abs() < 0.02, "{}", statistics.correlation);
         let lengths: Vec<f64> =
-            link.outages.iter().map(|outage| outage.until.since(outage.from).secs()).collect();
+            course.outages.iter().map(|outage| outage.until.since(outage.from).secs()).collect();
         assert!(lengths.iter().all(|length| (0.02..=0.2).contains(length)));
         assert!((lengths.len() as f64 / (2400.0 * 0.3) - 1.0).abs() < 0.1, "{}", lengths.len());
-        assert!(link.outages.iter().all(|outage| at.contains(&(outage.from.0 / SECOND))));
+        assert!(course.outages.iter().all(|outage| at.contains(&(outage.from.0 / SECOND))));
     }
 }

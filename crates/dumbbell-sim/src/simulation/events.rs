@@ -3,7 +3,8 @@
 use super::Simulation;
 use super::payload::Payload;
 use crate::journal::Place;
-use crate::trace::{FlowEvent, Measure, Recording};
+use crate::quantity::Measure;
+use crate::trace::{FlowEvent, Recording};
 use dumbbell_net::Packet;
 use dumbbell_tcp::{DataSegment, TcpEventKind};
 use dumbbell_units::Time;

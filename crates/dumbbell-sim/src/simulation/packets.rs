@@ -5,7 +5,7 @@ use super::{Connection, Drop, Simulation};
 use crate::events::Event;
 use crate::forwarding::{Forwarding, LinkDrop, Network};
 use crate::network::After;
-use crate::trace::Measure;
+use crate::quantity::Measure;
 use dumbbell_net::{Link, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
 use dumbbell_units::{Ecn, Time, prefetch, prefetch_from};

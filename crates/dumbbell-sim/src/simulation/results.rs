@@ -3,8 +3,9 @@
 use super::Simulation;
 use crate::forwarding::Forwarding;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome, Percentiles};
+use crate::quantity::{Measure, Quantity};
 use crate::supervision::{Excess, Overflow};
-use crate::trace::{Measure, Quantity, Recording};
+use crate::trace::Recording;
 use dumbbell_net::PacketKind;
 use dumbbell_tcp::Sender;
 use dumbbell_units::Time;

@@ -273,7 +273,7 @@ impl TcpParams {
             let value = members.get(name).map_or_else(String::new, Value::to_string);
             return Err(refuse(&format!("congestion.{name}"), value, accepted));
         }
-        if let Some((name, accepted)) = self.window.contradiction(&self.congestion) {
+        if let Some((name, accepted)) = self.window.contradiction(self.congestion.takes_slow_start()) {
             let members = self.window.encode();
             let value = members.get(name).map_or_else(String::new, Value::to_string);
             return Err(refuse(&format!("window.{name}"), value, accepted));

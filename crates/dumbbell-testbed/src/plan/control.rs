@@ -1,12 +1,10 @@
 //! The congestion control that the kernel is told: its own where the engine has its rules and the scenario its parameters,
 //! the eBPF twin of the scenario's algorithm otherwise, or a replacement by name.
 
-use super::rules::Rules;
+use super::rules::{OWN, Rules, kernels_own};
 use super::{refuse, refuse_name};
 use dumbbell_bpf::{MISSING, Missing, Twin};
 use dumbbell_cc::AlgorithmSpec;
-use dumbbell_tcp::TcpParams;
-use dumbbell_tcp::config;
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Members, SpecError};
 
@@ -18,9 +16,6 @@ pub enum Control {
     /// The eBPF twin of an algorithm of the registry, with its settings.
     Twin(Twin, Members),
 }
-
-/// Congestion controls of the kernel whose rules the engine has, with the parameters of the environment `linux`.
-pub(super) const OWN: [&str; 3] = ["reno", "cubic", "bbr"];
 
 /// A parameter of which the devices of a run have a value of their own: they take single segments (`gso_max_segs`).
 const OF_THE_DEVICE: (&str, u64) = ("burst_segments", 1);
@@ -119,11 +114,6 @@ impl Rules<'_> {
             "ABCDEFGHIJ".chars().filter(|letter| is_carried(letter.encode_utf8(&mut [0; 4]))).collect();
         Err(refuse_name(self.field("mechanisms"), &others.concat(), format!("mechanisms of \"{accepted}\"")))
     }
-}
-
-/// The rules of a connection with a congestion control of the kernel; `None` if the engine does not have it as it is there.
-pub(super) fn kernels_own(name: &str) -> Option<TcpParams> {
-    OWN.contains(&name).then(|| config::Rules::Linux.congestion(name)).flatten()
 }
 
 fn members(spec: &AlgorithmSpec) -> Members {

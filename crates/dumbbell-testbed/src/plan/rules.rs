@@ -1,11 +1,10 @@
 //! The rules of a connection: those that the kernel follows become routes and settings of its hosts, others are refused.
 
-use super::control::kernels_own;
 use super::{LARGEST_PACKET, LEAST_MTU, refuse, refuse_name};
 use crate::host::{HostSpec, Peer};
 use dumbbell_tcp::TcpParams;
 use dumbbell_tcp::config::recovery::{Frto, RecoverySpec};
-use dumbbell_tcp::config::{DelayedAck, EcnMode, Pacing};
+use dumbbell_tcp::config::{self, DelayedAck, EcnMode, Pacing};
 use dumbbell_tcp::rtt::{LinuxTimer, RfcTimer, TimerSpec};
 use dumbbell_units::spec::{Field, Members, Params, SpecError};
 use dumbbell_units::{Time, Value, Window};
@@ -27,6 +26,14 @@ const BUFFERS: &str = "4096 67108864 67108864";
 
 /// Unsent data that a socket holds, in bytes: little, so that a flow that stops sends little afterwards.
 const UNSENT: &str = "131072";
+
+/// Congestion controls of the kernel whose rules the engine has, with the parameters of the environment `linux`.
+pub(super) const OWN: [&str; 3] = ["reno", "cubic", "bbr"];
+
+/// The rules of a connection with a congestion control of the kernel; `None` if the engine does not have it as it is there.
+pub(super) fn kernels_own(name: &str) -> Option<TcpParams> {
+    OWN.contains(&name).then(|| config::Rules::Linux.congestion(name)).flatten()
+}
 
 /// The rules of a flow's connections, and their path in the scenario.
 pub(super) struct Rules<'a> {

@@ -4,8 +4,10 @@
 //! address [`Block::loopback`](super::ends::Block::loopback) stands for 127.0.0.1 of this host.
 
 use super::ends::Ends;
-use super::records::{DirectionSample, Recorder, Sample};
-use crate::emulator::{LONGEST_PACKET, LONGEST_WAIT, READS_IN_A_ROW, Report, RunClock, claim_priority};
+use super::records::Recorder;
+use super::sample::{DirectionSample, Sample};
+use crate::clock::RunClock;
+use crate::emulator::{LONGEST_PACKET, LONGEST_WAIT, READS_IN_A_ROW, Report, claim_priority};
 use crate::packet::{End, Headers};
 use crate::waiting::Waiting;
 use crate::wire::Wire;
@@ -129,7 +131,7 @@ impl Carrier<'_> {
             let of_program = output.direction == Direction::Reverse;
             let is_written = device(self.ends, of_program).send(output.bytes).is_ok();
             self.write_errors += u64::from(!is_written);
-            self.recorder.packet(now, of_program, output.bytes);
+            self.recorder.on_packet(now, of_program, output.bytes);
             self.samples[usize::from(of_program)].count_delivery(
                 output.bytes.len(),
                 output.due.since(output.entered),
@@ -156,7 +158,7 @@ impl Carrier<'_> {
             };
             let now = self.clock.now()?;
             let bytes = &mut self.bytes[..length];
-            self.recorder.packet(now, of_program, bytes);
+            self.recorder.on_packet(now, of_program, bytes);
             translate(bytes, direction, self.ends.block.loopback());
             // What the wire refuses, it counts.
             if self.wire.read_as(now, (FLOW, direction), bytes).is_ok() {
@@ -183,7 +185,7 @@ impl Carrier<'_> {
         }
         let ways = std::mem::take(&mut self.samples);
         let late_p99 = self.wire.lateness().quantile(0.99);
-        self.recorder.sample(Sample { at: now, ways, late_p99 });
+        self.recorder.on_sample(Sample { at: now, ways, late_p99 });
     }
 }
 

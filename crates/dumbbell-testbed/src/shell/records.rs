@@ -3,7 +3,9 @@
 //! The loop that carries packets hands everything to a thread of its own, which writes at ordinary priority: a slow disk
 //! delays records, never packets.
 
+use super::live::Live;
 use super::options::Status;
+use super::sample::Sample;
 use crate::pcap::{self, PacketFile};
 use dumbbell_units::Time;
 use std::fmt::Write as _;
@@ -15,65 +17,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 pub const COLUMNS: &str = "time_s,direction,offered_bps,throughput_bps,packets,drops,backlog_packets,backlog_bytes,\
                            delay_mean_ms,delay_max_ms,late_max_ms";
 
-/// Time between two updates of live statistics.
-const UPDATE: Time = Time(500_000_000);
-
 /// Writes of a file are put off by this at most.
 const FLUSH: Time = Time(1_000_000_000);
-
-/// What happened in one direction within an interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DirectionSample {
-    /// Bytes that entered the link.
-    pub bytes_in: u64,
-    /// Packets that were delivered.
-    pub packets: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Sum of their delays from entry to the time they were due, in nanoseconds.
-    pub delay_sum: u64,
-    /// Maximum of these delays.
-    pub delay_max: Time,
-    /// Maximum time by which a delivery was late.
-    pub late_max: Time,
-    /// Packets in queues or in transmission at the end of the interval.
-    pub backlog_packets: u64,
-    /// Their bytes.
-    pub backlog_bytes: u64,
-    /// Packets dropped for any reason since the beginning.
-    pub drops_total: u64,
-}
-
-impl DirectionSample {
-    /// A packet of this size enters.
-    pub fn count_arrival(&mut self, size: usize) {
-        self.bytes_in += size as u64;
-    }
-
-    /// A packet of this size is delivered.
-    pub fn count_delivery(&mut self, size: usize, delay: Time, late: Time) {
-        self.packets += 1;
-        self.bytes += size as u64;
-        self.delay_sum += delay.0;
-        self.delay_max = self.delay_max.max(delay);
-        self.late_max = self.late_max.max(late);
-    }
-
-    fn delay_mean_ms(&self) -> f64 {
-        self.delay_sum as f64 * 1e-6 / self.packets.max(1) as f64
-    }
-}
-
-/// What happened within an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
-    /// End of the interval.
-    pub at: Time,
-    /// From the program to this host, and back.
-    pub ways: [DirectionSample; 2],
-    /// 99th percentile of the lateness since the beginning.
-    pub late_p99: Time,
-}
 
 enum Record {
     Sample(Sample),
@@ -88,13 +33,13 @@ pub struct Recorder {
 
 impl Recorder {
     /// An interval has ended.
-    pub fn sample(&mut self, sample: Sample) {
+    pub fn on_sample(&mut self, sample: Sample) {
         // The writer ends after this side; if it has failed, it says so when it is joined.
         let _ = self.records.send(Record::Sample(sample));
     }
 
     /// A packet was read from, or written to, the end of the program or of this host.
-    pub fn packet(&mut self, at: Time, of_program: bool, bytes: &[u8]) {
+    pub fn on_packet(&mut self, at: Time, of_program: bool, bytes: &[u8]) {
         if self.has_packets {
             let _ = self.records.send(Record::Packet(at, of_program, bytes.to_vec()));
         }
@@ -106,10 +51,8 @@ pub struct Writer {
     records: Receiver<Record>,
     log: Option<BufWriter<File>>,
     pcap: Option<PacketFile>,
-    status: Status,
+    live: Live,
     last: Option<Sample>,
-    /// Bytes delivered since the last update of live statistics, forward and back, and its time.
-    shown: ([u64; 2], Time),
     /// Drops up to the last line of the log, forward and back.
     logged_drops: [u64; 2],
     flushed: Time,
@@ -133,9 +76,8 @@ pub fn recorder(log: Option<File>, pcap: Option<File>, status: Status) -> io::Re
         records,
         log,
         pcap,
-        status,
+        live: Live::new(status),
         last: None,
-        shown: ([0; 2], Time::ZERO),
         logged_drops: [0; 2],
         flushed: Time::ZERO,
     };
@@ -155,7 +97,7 @@ impl Writer {
                 Record::Packet(at, of_program, bytes) => self.on_packet(at, of_program, &bytes)?,
             }
         }
-        self.clear();
+        self.live.clear();
         self.flush()
     }
 
@@ -171,13 +113,7 @@ impl Writer {
             log.write_all(lines.as_bytes())?;
         }
         self.last = Some(*sample);
-        let (bytes, at) = &mut self.shown;
-        (0..2).for_each(|way| bytes[way] += sample.ways[way].bytes);
-        if sample.at.since(*at) >= UPDATE && self.status != Status::None {
-            let text = status(sample, *bytes, sample.at.since(*at));
-            self.shown = ([0; 2], sample.at);
-            self.show(&text);
-        }
+        self.live.on_sample(sample);
         if sample.at.since(self.flushed) >= FLUSH {
             self.flushed = sample.at;
             self.flush()?;
@@ -193,23 +129,6 @@ impl Writer {
             pcap.flush()?;
         }
         Ok(())
-    }
-
-    /// Shows a line. A terminal that is gone is no reason to stop.
-    fn show(&self, text: &str) {
-        let _ = match self.status {
-            // Back to the first column, the line, and the rest of an older one erased.
-            Status::Line => write!(io::stderr(), "\r{text}\x1b[K"),
-            Status::Title => write!(io::stderr(), "\x1b]0;{text}\x07"),
-            Status::None => Ok(()),
-        };
-    }
-
-    /// Removes the line.
-    fn clear(&self) {
-        if self.status == Status::Line {
-            let _ = write!(io::stderr(), "\r\x1b[K");
-        }
     }
 }
 
@@ -236,20 +155,10 @@ fn log_lines(sample: &Sample, since: Time, drops: &mut [u64; 2]) -> String {
     lines
 }
 
-/// Live statistics: a sample, with the bytes delivered in this time.
-fn status(sample: &Sample, bytes: [u64; 2], time: Time) -> String {
-    let way = |way: usize| {
-        let DirectionSample { backlog_packets, drops_total, .. } = sample.ways[way];
-        let megabits = bytes[way] as f64 * 8e-6 / time.secs().max(1e-9);
-        let delay = sample.ways[way].delay_mean_ms();
-        format!("{megabits:.2} Mbit/s, {delay:.1} ms, queue {backlog_packets}, drops {drops_total}")
-    };
-    format!("up {} | down {} | late p99 {:.2} ms", way(0), way(1), sample.late_p99.secs() * 1e3)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shell::sample::DirectionSample;
 
     #[test]
     fn lines_of_a_log_have_rates_of_the_interval_and_its_drops() {
@@ -269,7 +178,5 @@ mod tests {
              0.300000,down,0,0,0,0,0,0,0.0000,0.0000,0.0000\n"
         );
         assert_eq!((drops, COLUMNS.split(',').count()), ([7, 0], 11));
-        let text = status(&sample, [2_500_000, 0], Time(1_000_000_000));
-        assert!(text.starts_with("up 20.00 Mbit/s, 25.0 ms, queue 2, drops 7 | down 0.00 Mbit/s"), "{text}");
     }
 }

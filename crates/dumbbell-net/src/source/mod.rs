@@ -1,5 +1,11 @@
 //! Traffic sources of flows.
 
+mod datagrams;
+mod workloads;
+
+pub use datagrams::DatagramState;
+pub use workloads::WorkloadState;
+
 use crate::datagrams::cbr::ConstantRate;
 use crate::datagrams::frames::Frames;
 use crate::datagrams::media::Media;
