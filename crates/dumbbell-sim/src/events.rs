@@ -53,6 +53,36 @@ impl Event {
     }
 }
 
+/// What a fingerprint notes of a component. The values are those of recorded fingerprints.
+#[derive(Clone, Copy, Debug)]
+#[repr(u64)]
+pub enum Noted {
+    /// A segment has arrived at the receiver of a connection.
+    Segment = 1,
+    /// An acknowledgement has arrived at the sender of a connection.
+    Ack = 2,
+    /// A datagram of a flow has arrived.
+    Datagram = 3,
+    /// The receiver of a connection sends an acknowledgement that it has delayed.
+    DelayedAck = 4,
+    /// The deadline of a sender is reached.
+    SenderDeadline = 5,
+    /// The application of a connection writes.
+    Write = 6,
+    /// A flow starts, stops, or its source acts.
+    Flow = 7,
+    /// A report about the datagrams of a flow has arrived at its source.
+    Report = 8,
+}
+
+impl Noted {
+    /// The kind together with its component.
+    #[inline]
+    pub fn of(self, component: u32) -> u64 {
+        (self as u64) << 32 | u64::from(component)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     time: u64,

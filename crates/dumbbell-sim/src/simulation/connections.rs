@@ -3,7 +3,7 @@
 use super::events::Tracer;
 use super::payload::Payload;
 use super::{BURST, Connection, NONE, Simulation, TCP_OF_DATAGRAMS, Writer};
-use crate::events::Event;
+use crate::events::{Event, Noted};
 use crate::forwarding::Forwarding;
 use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
@@ -156,12 +156,12 @@ impl<'a> Simulation<'a> {
         let sender_due = connection.sender.next_deadline() <= self.network.now;
         let receiver_due = connection.receiver.next_deadline() <= self.network.now;
         if receiver_due && let Some(ack) = connection.receiver.on_deadline(self.network.now) {
-            self.note(4 << 32 | u64::from(owner), 0);
+            self.note(Noted::DelayedAck.of(owner), 0);
             let (begin, packet) = self.packet_of(owner, &ack);
             self.send(begin, packet);
         }
         if sender_due {
-            self.note(5 << 32 | u64::from(owner), 0);
+            self.note(Noted::SenderDeadline.of(owner), 0);
             self.on_sender_deadline(owner);
         } else if has_more {
             self.pump(owner);
@@ -200,30 +200,14 @@ impl<'a> Simulation<'a> {
         self.give_up_transfer(owner);
     }
 
+    /// Opens a connection of a flow to send `bytes`; all that its application writes for [`u64::MAX`].
     pub(super) fn open(&mut self, flow: u32, bytes: u64, telnet: Option<Telnet>) -> u32 {
         let params = self.tcp(flow);
-        let (from, to) = self.clocks[flow as usize];
-        let random = self.flows[flow as usize].control_random.fork();
-        let mut sender = Sender::new(params, from, self.network.now, random);
-        sender.write(bytes);
         let writes_on = telnet.is_some() || bytes == u64::MAX;
-        if !writes_on {
-            sender.finish();
-        }
-        let is_traced = self.keeps_events(flow);
-        if is_traced {
-            sender.keep_events();
-        }
-        let slot = self.free.pop();
-        if slot.is_some() {
-            // Packets that have arrived by now belong to the previous connection in the slot.
-            self.merge_all_arrived();
-        }
+        let sender = self.new_sender(flow, bytes, writes_on);
+        let slot = self.take_slot();
         let generation = slot.map_or(0, |slot| self.connections[slot as usize].generation.wrapping_add(1));
-        let state = &mut self.flows[flow as usize];
-        // Queues treat each connection of a flow as a separate flow.
-        let label = state.label.wrapping_add((state.totals.connections as u32).wrapping_mul(0x9e37_79b9));
-        state.totals.connections += 1;
+        let (label, number) = self.count_opened(flow);
         let bursts = sender.max_window() > f64::from(BURST) * f64::from(sender.mss());
         let connection = Connection {
             flow,
@@ -235,16 +219,57 @@ impl<'a> Simulation<'a> {
             bursts,
             has_more: false,
             sender,
-            receiver: Receiver::new(params, to),
+            receiver: Receiver::new(params, self.clocks[flow as usize].1),
             deadline_at: Time::NEVER,
             release_at: Time::NEVER,
             task: None,
             rtts_measured: 0,
             writer: telnet.map(|telnet| Box::new(Writer { telnet, next: None })),
-            tracer: is_traced.then(|| Box::new(Tracer::new(state.totals.connections))),
+            tracer: self.keeps_events(flow).then(|| Box::new(Tracer::new(number))),
         };
         self.hot_flows[flow as usize].sizes = params.wire_sizes();
-        let owner = match slot {
+        let owner = self.place(slot, connection);
+        self.link_to_flow(owner);
+        if self.capture.is_some() {
+            self.see_opened(owner);
+        }
+        owner
+    }
+
+    /// The sender of a new connection, with what its application has written so far.
+    fn new_sender(&mut self, flow: u32, bytes: u64, writes_on: bool) -> Sender {
+        let random = self.flows[flow as usize].control_random.fork();
+        let mut sender = Sender::new(self.tcp(flow), self.clocks[flow as usize].0, self.network.now, random);
+        sender.write(bytes);
+        if !writes_on {
+            sender.finish();
+        }
+        if self.keeps_events(flow) {
+            sender.keep_events();
+        }
+        sender
+    }
+
+    /// A slot that a connection has left, if there is one.
+    fn take_slot(&mut self) -> Option<u32> {
+        let slot = self.free.pop()?;
+        // Packets that have arrived by now belong to the previous connection in the slot.
+        self.merge_all_arrived();
+        Some(slot)
+    }
+
+    /// Counts a new connection of a flow. Returns what identifies its packets in queues, and its number.
+    fn count_opened(&mut self, flow: u32) -> (u32, u64) {
+        let state = &mut self.flows[flow as usize];
+        // Queues treat each connection of a flow as a separate flow.
+        let label = state.label.wrapping_add((state.totals.connections as u32).wrapping_mul(0x9e37_79b9));
+        state.totals.connections += 1;
+        (label, state.totals.connections)
+    }
+
+    /// Puts a connection into a slot, or else into a new one. Returns its slot.
+    fn place(&mut self, slot: Option<u32>, connection: Connection) -> u32 {
+        match slot {
             Some(slot) => {
                 self.connections[slot as usize] = connection;
                 slot
@@ -253,12 +278,7 @@ impl<'a> Simulation<'a> {
                 self.connections.push(connection);
                 (self.connections.len() - 1) as u32
             }
-        };
-        self.link_to_flow(owner);
-        if self.capture.is_some() {
-            self.see_opened(owner);
         }
-        owner
     }
 
     /// Adds an open connection to the list of its flow.
@@ -321,7 +341,7 @@ impl<'a> Simulation<'a> {
         let next = connection.writer.as_ref().and_then(|writer| writer.next);
         let due = next.filter(|&(at, _)| at == self.network.now && connection.is_open);
         let Some((_, bytes)) = due else { return };
-        self.note(6 << 32 | u64::from(owner), bytes);
+        self.note(Noted::Write.of(owner), bytes);
         let connection = &mut self.connections[owner as usize];
         connection.sender.write(bytes);
         self.schedule_write(owner);

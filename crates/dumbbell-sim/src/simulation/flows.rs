@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use super::payload::Payload;
-use crate::events::Event;
+use crate::events::{Event, Noted};
 use crate::forwarding::Forwarding;
 use dumbbell_net::{Emission, Packet, PacketKind, SourceSpec};
 use dumbbell_units::Time;
@@ -15,7 +15,7 @@ impl Simulation<'_> {
             return;
         }
         let spec = &self.scenario.flows[index];
-        self.note(7 << 32 | u64::from(flow), 0);
+        self.note(Noted::Flow.of(flow), 0);
         if self.flows[index].has_stopped {
             self.restart(index);
         } else if self.flows[index].stop.is_some_and(|stop| self.network.now >= stop) {
@@ -79,6 +79,14 @@ impl Simulation<'_> {
         state.stop = restart.stop;
         state.has_started = false;
         state.has_stopped = false;
+    }
+
+    /// A packet sent before a restart arrives after it: the flow was active during the pause.
+    pub(super) fn bridge_pauses(&mut self, flow: u32, sent: Time) {
+        let state = &mut self.flows[flow as usize];
+        while let Some((_, pause)) = state.pauses.pop_if(|(restart, _)| *restart > sent) {
+            state.active_before += pause;
+        }
     }
 
     pub(super) fn stop_flow(&mut self, flow: u32) {

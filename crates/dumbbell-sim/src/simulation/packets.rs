@@ -2,7 +2,7 @@
 
 use super::payload::Payload;
 use super::{Connection, Drop, Simulation};
-use crate::events::Event;
+use crate::events::{Event, Noted};
 use crate::forwarding::{Forwarding, LinkDrop, Network};
 use crate::network::After;
 use crate::quantity::Measure;
@@ -220,7 +220,7 @@ impl Simulation<'_> {
     /// A delayed acknowledgement is due before the next segment arrives.
     fn acknowledge_late(&mut self, due: Time, owner: u32) {
         if let Some(ack) = self.connections[owner as usize].receiver.on_deadline(due) {
-            self.note_at(due, 4 << 32 | u64::from(owner), 0);
+            self.note_at(due, Noted::DelayedAck.of(owner), 0);
             let (begin, packet) = self.packet_of(owner, &ack);
             self.forward(due, begin, packet);
         }
@@ -279,7 +279,7 @@ impl Simulation<'_> {
             PacketKind::Ack => {
                 self.conservation.delivered += 1;
                 let ack = self.reports.take(&packet);
-                self.note(2 << 32 | u64::from(packet.owner), ack.ack);
+                self.note(Noted::Ack.of(packet.owner), ack.ack);
                 let connection = &mut self.connections[packet.owner as usize];
                 if connection.generation == packet.generation && connection.is_open {
                     if self.journal.is_some() {
@@ -296,7 +296,7 @@ impl Simulation<'_> {
             PacketKind::Datagram => {
                 self.conservation.delivered += 1;
                 self.hot_flows[packet.owner as usize].undelivered -= 1;
-                self.note(3 << 32 | u64::from(packet.owner), u64::from(packet.size));
+                self.note(Noted::Datagram.of(packet.owner), u64::from(packet.size));
                 let new = if packet.payload.is_copy() { 0 } else { u64::from(packet.size) };
                 self.count_delivered(self.network.now, packet.owner, new, &packet);
                 if self.hot_flows[packet.owner as usize].has_reports && !packet.payload.is_copy() {
@@ -305,7 +305,7 @@ impl Simulation<'_> {
             }
             PacketKind::Report => {
                 self.conservation.delivered += 1;
-                self.note(8 << 32 | u64::from(packet.owner), u64::from(packet.size));
+                self.note(Noted::Report.of(packet.owner), u64::from(packet.size));
                 self.on_report(&packet);
             }
         }
@@ -320,7 +320,7 @@ impl Simulation<'_> {
             return None;
         }
         let ack = connection.receiver.acknowledge_before(packet.ecn)?;
-        self.note_at(at, 4 << 32 | u64::from(packet.owner), ack.ack);
+        self.note_at(at, Noted::DelayedAck.of(packet.owner), ack.ack);
         Some(self.packet_of(packet.owner, &ack))
     }
 
@@ -331,7 +331,7 @@ impl Simulation<'_> {
         let segment = packet.payload.segment(packet.ecn);
         self.conservation.delivered += 1;
         self.hot_flows[packet.payload.flow() as usize].undelivered -= 1;
-        self.note_at(at, 1 << 32 | u64::from(packet.owner), segment.seq);
+        self.note_at(at, Noted::Segment.of(packet.owner), segment.seq);
         let connection = &mut self.connections[packet.owner as usize];
         if connection.generation != packet.generation || !connection.is_open {
             return None;

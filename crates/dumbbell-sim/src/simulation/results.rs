@@ -245,14 +245,6 @@ impl Simulation<'_> {
         stop.min(if gave_up { completed.max(last_delivery) } else { completed }).min(self.network.now)
     }
 
-    /// A packet sent before a restart arrives after it: the flow was active during the pause.
-    pub(super) fn bridge_pauses(&mut self, flow: u32, sent: Time) {
-        let state = &mut self.flows[flow as usize];
-        while let Some((_, pause)) = state.pauses.pop_if(|(restart, _)| *restart > sent) {
-            state.active_before += pause;
-        }
-    }
-
     pub(super) fn link_outcome(&self, index: usize) -> LinkOutcome {
         let link = &self.network.links[index];
         let (stats, waits) = (link.stats(), link.waits());
