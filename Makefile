@@ -181,7 +181,7 @@ bench-scale: $(STAMPS)/engine
 
 testbed: $(STAMPS)/engine $(STAMPS)/test-packages
 	cargo clippy --package dumbbell-testbed --features twins --all-targets --locked --quiet -- -D warnings
-	cargo test --package dumbbell-testbed --features twins --locked --lib --test kernel --test runs --test shell -- --nocapture
+	cargo test --package dumbbell-testbed --features twins --locked --lib --test it -- --nocapture
 	$(BIN)/pytest tests/testbed -s
 
 torture-testbed: $(STAMPS)/engine

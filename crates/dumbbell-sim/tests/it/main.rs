@@ -1,0 +1,31 @@
+//! All integration tests of the crate, in one binary: each would be linked with the whole engine.
+
+mod accounting;
+mod answers;
+mod aqm;
+mod batch;
+mod bbr;
+mod bbr3;
+mod bursts;
+mod capture;
+mod changes;
+mod common;
+mod delays_and_marks;
+mod ecn;
+mod events;
+mod fingerprints;
+mod high_speed;
+mod journal;
+mod limits;
+mod links;
+mod opportunities;
+mod paths;
+mod prefix;
+mod queues;
+mod recovery;
+mod slow_starts;
+mod steps;
+mod theory;
+mod variants;
+mod vegas_invariant;
+mod workloads;
