@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The probes of a window between thresholds that move, shared by NewVegas and CODE.
+ * The probes of a window between thresholds that move, shared by NewVegas, CODE and Vegas-A.
  */
 #ifndef BAND_PROBES_H
 #define BAND_PROBES_H
 
-#include "band.h"
+#include "toolbox.h"
 
 struct probes {
 	microseconds base_rtt;
@@ -13,22 +13,16 @@ struct probes {
 	thousandths alpha;
 };
 
-#include "probes.h"
+#include "delay_probes.h"
 
-static __always_inline void tell(const struct sock *sk, struct banded *banded)
+/* `alpha` is the lower threshold. */
+static __always_inline void tell(const struct sock *sk, struct vegas *vegas, s32 alpha)
 {
-	struct vegas *vegas = &banded->vegas;
-	struct record *record;
+	struct record *record = begin_change(sk, vegas);
 
-	if (!vegas->has_changed)
-		return;
-	vegas->has_changed = 0;
-	record = begin_record(sk);
 	if (!record)
 		return;
-	record->probes.base_rtt = vegas->rounds.base_rtt ? vegas->rounds.base_rtt : ABSENT;
-	record->probes.vegas_diff = vegas->has_diff ? vegas->rounds.diff : ABSENT;
-	record->probes.alpha = banded->alpha;
+	record->probes.alpha = alpha;
 	bpf_ringbuf_submit(record, 0);
 }
 

@@ -367,6 +367,11 @@ static __always_inline u32 vegas_ssthresh(const struct tcp_sock *tp, struct vega
 	return cwnd <= 3 ? LEAST_WINDOW : cwnd - cwnd / 4;
 }
 
+static __always_inline u32 reduced_ssthresh(struct sock *sk)
+{
+	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
+}
+
 /* A state of the stack begins. True if it is a reaction to congestion. */
 static __always_inline bool react(struct tcp_sock *tp, struct vegas *vegas, u8 new_state, bool fix_timeout)
 {

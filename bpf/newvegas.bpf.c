@@ -37,11 +37,6 @@ static __always_inline struct band_rules band_rules(void)
 	return (struct band_rules){alpha, beta, 1000, band_rtt, rtt_tolerance};
 }
 
-static __always_inline u32 reduced_ssthresh(struct sock *sk)
-{
-	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
-}
-
 static __always_inline void enter_state(struct sock *sk, u8 new_state)
 {
 	const struct band_rules rules = band_rules();
@@ -55,7 +50,7 @@ static __always_inline void enter_state(struct sock *sk, u8 new_state)
 		skip_slow_start(tp, &banded->vegas);
 }
 
-#include "reactions.h"
+#include "delay_reactions.h"
 
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
@@ -68,13 +63,6 @@ void BPF_PROG(init, struct sock *sk)
 }
 
 SEC("struct_ops")
-void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	catch_up(sk, reduced_ssthresh, enter_state);
-	hear_round_trip(tcp_sk(sk), inet_csk_ca(sk), sample);
-}
-
-SEC("struct_ops")
 void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	const struct round_rules rounds = {rtt, numerator, round_diff, true, true};
@@ -82,7 +70,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct banded *banded = inet_csk_ca(sk);
 
 	banded_cong_avoid(tcp_sk(sk), banded, acked, &rounds, &rules, gamma, increase);
-	tell(sk, banded);
+	tell(sk, &banded->vegas, banded->alpha);
 }
 
 CONGESTION_CONTROL = {

@@ -35,12 +35,7 @@ PARAMETER(enum rtt_choice, rtt, rtt_choice_mean, rtt_choice_mean, rtt_choice_min
 /* Numerator of the expected rate. */
 PARAMETER(enum numerator, numerator, numerator_window, numerator_in_transit, numerator_ns2);
 
-struct probes {
-	microseconds base_rtt;
-	thousandths vegas_diff;
-};
-
-#include "probes.h"
+#include "vegas_probes.h"
 
 _Static_assert(sizeof(struct vegas) <= CA_PRIV_SIZE, "the state of a socket");
 
@@ -150,26 +145,6 @@ int options(struct bpf_sock_ops *ops)
 		break;
 	}
 	return 1;
-}
-
-static __always_inline void tell(const struct sock *sk, struct vegas *vegas)
-{
-	struct record *record;
-
-	if (!vegas->has_changed)
-		return;
-	vegas->has_changed = 0;
-	record = begin_record(sk);
-	if (!record)
-		return;
-	record->probes.base_rtt = vegas->rounds.base_rtt ? vegas->rounds.base_rtt : ABSENT;
-	record->probes.vegas_diff = vegas->has_diff ? vegas->rounds.diff : ABSENT;
-	bpf_ringbuf_submit(record, 0);
-}
-
-static __always_inline u32 reduced_ssthresh(struct sock *sk)
-{
-	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
 }
 
 static __always_inline void enter_state(struct sock *sk, u8 new_state)

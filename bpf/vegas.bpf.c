@@ -35,53 +35,21 @@ PARAMETER(flag, fix_base_rtt, 1, 0, 1);
 /* Keep expected at least actual. */
 PARAMETER(flag, fix_invariant, 1, 0, 1);
 
-struct probes {
-	microseconds base_rtt;
-	thousandths vegas_diff;
-};
-
-#include "probes.h"
+#include "vegas_probes.h"
 
 _Static_assert(sizeof(struct vegas) <= CA_PRIV_SIZE, "the state of a socket");
-
-static __always_inline void tell(const struct sock *sk, struct vegas *vegas)
-{
-	struct record *record;
-
-	if (!vegas->has_changed)
-		return;
-	vegas->has_changed = 0;
-	record = begin_record(sk);
-	if (!record)
-		return;
-	record->probes.base_rtt = vegas->rounds.base_rtt ? vegas->rounds.base_rtt : ABSENT;
-	record->probes.vegas_diff = vegas->has_diff ? vegas->rounds.diff : ABSENT;
-	bpf_ringbuf_submit(record, 0);
-}
-
-static __always_inline u32 reduced_ssthresh(struct sock *sk)
-{
-	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
-}
 
 static __always_inline void enter_state(struct sock *sk, u8 new_state)
 {
 	react(tcp_sk(sk), inet_csk_ca(sk), new_state, fix_timeout);
 }
 
-#include "reactions.h"
+#include "delay_reactions.h"
 
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
 	vegas_init(tcp_sk(sk), inet_csk_ca(sk));
-}
-
-SEC("struct_ops")
-void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	catch_up(sk, reduced_ssthresh, enter_state);
-	hear_round_trip(tcp_sk(sk), inet_csk_ca(sk), sample);
 }
 
 SEC("struct_ops")

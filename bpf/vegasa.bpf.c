@@ -31,13 +31,7 @@ PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit,
 /* Change of the round-trip time that explains a change of the throughput which counts as none. */
 PARAMETER(microseconds, rtt_tolerance, 0, 0, 1000000);
 
-struct probes {
-	microseconds base_rtt;
-	thousandths vegas_diff;
-	thousandths alpha;
-};
-
-#include "probes.h"
+#include "band_probes.h"
 
 struct vegasa {
 	struct vegas vegas;
@@ -49,23 +43,6 @@ struct vegasa {
 };
 
 _Static_assert(sizeof(struct vegasa) <= CA_PRIV_SIZE, "the state of a socket");
-
-static __always_inline void tell(const struct sock *sk, struct vegasa *vegasa)
-{
-	struct vegas *vegas = &vegasa->vegas;
-	struct record *record;
-
-	if (!vegas->has_changed)
-		return;
-	vegas->has_changed = 0;
-	record = begin_record(sk);
-	if (!record)
-		return;
-	record->probes.base_rtt = vegas->rounds.base_rtt ? vegas->rounds.base_rtt : ABSENT;
-	record->probes.vegas_diff = vegas->has_diff ? vegas->rounds.diff : ABSENT;
-	record->probes.alpha = vegasa->alpha;
-	bpf_ringbuf_submit(record, 0);
-}
 
 static __always_inline void shrink_and_sink(struct tcp_sock *tp, struct vegasa *vegasa)
 {
@@ -109,11 +86,6 @@ static __always_inline void step(struct tcp_sock *tp, struct vegasa *vegasa, con
 	}
 }
 
-static __always_inline u32 reduced_ssthresh(struct sock *sk)
-{
-	return vegas_ssthresh(tcp_sk(sk), inet_csk_ca(sk));
-}
-
 static __always_inline void enter_state(struct sock *sk, u8 new_state)
 {
 	struct vegas *vegas = inet_csk_ca(sk);
@@ -122,7 +94,7 @@ static __always_inline void enter_state(struct sock *sk, u8 new_state)
 		vegas->has_throughput = 0;
 }
 
-#include "reactions.h"
+#include "delay_reactions.h"
 
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
@@ -132,13 +104,6 @@ void BPF_PROG(init, struct sock *sk)
 	vegas_init(tcp_sk(sk), &vegasa->vegas);
 	vegasa->alpha = alpha;
 	vegasa->beta = beta;
-}
-
-SEC("struct_ops")
-void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
-{
-	catch_up(sk, reduced_ssthresh, enter_state);
-	hear_round_trip(tcp_sk(sk), inet_csk_ca(sk), sample);
 }
 
 SEC("struct_ops")
@@ -161,7 +126,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	}
 	grow_between_checks(tp, vegas, acked);
 	take_sample(vegas);
-	tell(sk, vegasa);
+	tell(sk, vegas, vegasa->alpha);
 }
 
 CONGESTION_CONTROL = {

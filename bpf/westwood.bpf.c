@@ -17,12 +17,7 @@ PARAMETER(microseconds, tau, 1000000, 1, 100000000);
 /* Insert a virtual sample of zero after this fraction of the time constant: tau / m. */
 PARAMETER(thousandths, m, 2000, 1000, 1000000);
 
-struct probes {
-	microseconds base_rtt;
-	bits_per_second bandwidth;
-};
-
-#include "probes.h"
+#include "bandwidth_probes.h"
 
 struct westwood {
 	struct bandwidth_window state;
@@ -40,21 +35,6 @@ struct westwood {
 };
 
 _Static_assert(sizeof(struct westwood) <= CA_PRIV_SIZE, "the state of a socket");
-
-static __always_inline void tell(const struct sock *sk, struct westwood *westwood)
-{
-	struct record *record;
-
-	if (!westwood->state.has_changed)
-		return;
-	westwood->state.has_changed = 0;
-	record = begin_record(sk);
-	if (!record)
-		return;
-	record->probes.base_rtt = westwood->state.rtt_min ? westwood->state.rtt_min : ABSENT;
-	record->probes.bandwidth = westwood->has_sample ? (s64)(8 * westwood->bandwidth) : ABSENT;
-	bpf_ringbuf_submit(record, 0);
-}
 
 /* One, in the powers of a fraction. Its product with a bandwidth stays below 2^64 up to 500 Gbit/s. */
 #define ONE (1ULL << 28)
@@ -153,7 +133,7 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 		westwood->delivered = 0;
 		westwood->has_sample = 1;
 	}
-	tell(sk, westwood);
+	tell(sk, &westwood->state, westwood->has_sample, westwood->bandwidth);
 }
 
 SEC("struct_ops")

@@ -26,12 +26,7 @@ PARAMETER(microseconds, minimum_interval, 0, 0, 1000000000);
 /* Never raise the window at three duplicate ACKs. */
 PARAMETER(flag, only_reduce, 1, 0, 1);
 
-struct probes {
-	microseconds base_rtt;
-	bits_per_second bandwidth;
-};
-
-#include "probes.h"
+#include "bandwidth_probes.h"
 
 struct westwood {
 	struct bandwidth_window state;
@@ -48,21 +43,6 @@ struct westwood {
 };
 
 _Static_assert(sizeof(struct westwood) <= CA_PRIV_SIZE, "the state of a socket");
-
-static __always_inline void tell(const struct sock *sk, struct westwood *westwood)
-{
-	struct record *record;
-
-	if (!westwood->state.has_changed)
-		return;
-	westwood->state.has_changed = 0;
-	record = begin_record(sk);
-	if (!record)
-		return;
-	record->probes.base_rtt = westwood->state.rtt_min ? westwood->state.rtt_min : ABSENT;
-	record->probes.bandwidth = westwood->has_sample ? (s64)(8 * westwood->bandwidth) : ABSENT;
-	bpf_ringbuf_submit(record, 0);
-}
 
 static __always_inline void hear_interval_rtt(struct westwood *westwood, u32 rtt)
 {
@@ -138,7 +118,7 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 		hear_interval_rtt(westwood, rtt);
 	if (bytes)
 		measure(westwood, bytes, tp->tcp_mstamp);
-	tell(sk, westwood);
+	tell(sk, &westwood->state, westwood->has_sample, westwood->bandwidth);
 }
 
 SEC("struct_ops")
