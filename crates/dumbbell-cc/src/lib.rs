@@ -35,8 +35,8 @@ pub use probes::ProbeInfo;
 pub use slow_start::SlowStartSpec;
 pub use toolbox::{GrowPer, GrowWhen, Growth, ReductionBase, WindowRules, WindowValidation};
 
-use dumbbell_units::spec::{self, ParamInfo, Params};
-use dumbbell_units::{Ecn, Value};
+use dumbbell_units::Ecn;
+use dumbbell_units::spec::Params;
 
 /// The run-time part of a congestion control.
 ///
@@ -161,13 +161,4 @@ pub trait CongestionControl: Control + Clone + Sized {
     fn contradiction(_params: &Self::Params) -> Option<(&'static str, &'static str)> {
         None
     }
-}
-
-/// A catalogue entry with a source.
-fn sourced_entry(name: &str, summary: &str, source: &str, infos: &[ParamInfo]) -> Value {
-    let mut entry = spec::entry(name, summary, infos);
-    if let Value::Object(members) = &mut entry {
-        members.insert("source".into(), Value::from(source));
-    }
-    entry
 }

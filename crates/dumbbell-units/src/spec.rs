@@ -464,9 +464,27 @@ macro_rules! tagged {
         }
 
         impl $Name {
+            /// The tags, in order.
+            pub const NAMES: &'static [&'static str] = &[$($text),+];
+
+            /// The variant with this tag and its default parameters.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $( $text => Some($Name::$variant(Default::default())), )+
+                    _ => None,
+                }
+            }
+
             /// The tag in a scenario.
             pub fn name(&self) -> &'static str {
                 match self { $( $Name::$variant(_) => $text, )+ }
+            }
+
+            /// The same variant with the parameters that a table states.
+            fn overlay(self, node: &$crate::spec::Node<'_>) -> Result<Self, $crate::spec::SpecError> {
+                Ok(match self { $(
+                    $Name::$variant(params) => $Name::$variant($crate::spec::Params::overlay(params, node)?),
+                )+ })
             }
 
             /// Catalogue entries: name, summary and parameters of every variant.
@@ -483,39 +501,24 @@ macro_rules! tagged {
 
         impl $crate::spec::Field for $Name {
             fn decode(node: &$crate::spec::Node<'_>) -> Result<Self, $crate::spec::SpecError> {
-                let (name, body) = $crate::spec::split_tag(node, $tag, &[$($text),+])?;
-                let inner = body.as_ref().map_or_else(
-                    || node.clone(),
-                    |body| node.with_value(body),
-                );
-                let empty = body.is_none();
-                match name {
-                    $( $text => {
-                        let defaults = <$Params as Default>::default();
-                        let params = if empty {
-                            defaults
-                        } else {
-                            $crate::spec::Params::overlay(defaults, &inner)?
-                        };
-                        Ok($Name::$variant(params))
-                    } )+
-                    other => Err(node.unknown_name(other, &[$($text),+])),
+                let (name, body) = $crate::spec::split_tag(node, $tag, Self::NAMES)?;
+                let variant = Self::named(name).ok_or_else(|| node.unknown_name(name, Self::NAMES))?;
+                match body {
+                    Some(body) => variant.overlay(&node.with_value(&body)),
+                    None => Ok(variant),
                 }
             }
             fn decode_over(self, node: &$crate::spec::Node<'_>) -> Result<Self, $crate::spec::SpecError> {
                 let Some(body) = $crate::spec::body_of_kind(node, $tag, self.name()) else {
                     return Self::decode(node);
                 };
-                match self { $(
-                    $Name::$variant(params) => {
-                        if node.value().is_object() {
-                            let known = [&[$tag], <$Params as $crate::spec::Params>::NAMES].concat();
-                            node.refuse_unknown(&known)?;
-                        }
-                        let params = $crate::spec::Params::overlay(params, &node.with_value(&body))?;
-                        Ok($Name::$variant(params))
-                    }
-                )+ }
+                if node.value().is_object() {
+                    let known = match &self { $(
+                        $Name::$variant(_) => <$Params as $crate::spec::Params>::NAMES,
+                    )+ };
+                    node.refuse_unknown(&[&[$tag], known].concat())?;
+                }
+                self.overlay(&node.with_value(&body))
             }
             fn encode(&self) -> $crate::Value {
                 match self { $(
@@ -525,7 +528,7 @@ macro_rules! tagged {
                 )+ }
             }
             fn accepted() -> String {
-                format!("a table with `{}` one of {}", $tag, [$($text),+].join(", "))
+                format!("a table with `{}` one of {}", $tag, Self::NAMES.join(", "))
             }
             fn schema() -> $crate::Value {
                 $crate::spec::tagged_schema($tag, &[$(
@@ -554,6 +557,13 @@ pub fn closed_object(members: Members, required: &[&str]) -> Value {
 /// A catalogue entry.
 pub fn entry(name: &str, summary: &str, infos: &[ParamInfo]) -> Value {
     json!({ "name": name, "summary": summary, "parameters": catalogue(infos) })
+}
+
+/// A catalogue entry with a source, as a citation.
+pub fn sourced_entry<P: Params>(name: &str, summary: &str, source: &str) -> Value {
+    let mut entry = entry(name, summary, &P::infos());
+    entry["source"] = Value::from(source);
+    entry
 }
 
 /// The tag's text and, for a table, the table without its tag.

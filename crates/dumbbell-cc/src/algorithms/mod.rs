@@ -4,7 +4,7 @@ use crate::{
     Ack, Congestion, CongestionControl, Context, Control, ExternalControl, GrowWhen, LostSegment, ProbeInfo,
     RecoveryExit, Restart, SentSegment, Setup, Undo, UnusedWindow,
 };
-use dumbbell_units::spec::Params;
+use dumbbell_units::spec;
 use dumbbell_units::{Ecn, Value, tagged};
 
 macro_rules! registry {
@@ -22,17 +22,6 @@ macro_rules! registry {
         }
 
         impl AlgorithmSpec {
-            /// The registered names, in order.
-            pub const NAMES: &'static [&'static str] = &[$($name),+];
-
-            /// The algorithm `name` with its default parameters.
-            pub fn named(name: &str) -> Option<AlgorithmSpec> {
-                match name {
-                    $( $name => Some(AlgorithmSpec::$Type(Default::default())), )+
-                    _ => None,
-                }
-            }
-
             /// Why the parameters contradict each other: the field and what is accepted.
             pub fn contradiction(&self) -> Option<(&'static str, &'static str)> {
                 match self {
@@ -82,11 +71,10 @@ macro_rules! registry {
             /// Catalogue entries: name, summary, source and parameters of every algorithm.
             pub fn algorithms() -> Value {
                 Value::Array(vec![$(
-                    crate::sourced_entry(
+                    spec::sourced_entry::<<$module::$Type as CongestionControl>::Params>(
                         $name,
                         <$module::$Type>::SUMMARY,
                         <$module::$Type>::SOURCE,
-                        &<<$module::$Type as CongestionControl>::Params as Params>::infos(),
                     )
                 ),+])
             }

@@ -2,7 +2,7 @@
 //! the registry that names them; growth above the threshold belongs to the algorithm.
 
 use crate::{Ack, Congestion, Context, Setup};
-use dumbbell_units::spec::Params;
+use dumbbell_units::spec::{self, Params};
 use dumbbell_units::{Value, tagged};
 
 /// The effect of an acknowledgement below the threshold.
@@ -57,25 +57,13 @@ macro_rules! registry {
         impl Copy for SlowStartSpec {}
 
         impl SlowStartSpec {
-            /// The registered names, in order.
-            pub const NAMES: &'static [&'static str] = &[$($name),+];
-
-            /// The slow start `name` with its default parameters.
-            pub fn named(name: &str) -> Option<SlowStartSpec> {
-                match name {
-                    $( $name => Some(SlowStartSpec::$Type(Default::default())), )+
-                    _ => None,
-                }
-            }
-
             /// Catalogue entries: name, summary, source and parameters of every slow start.
             pub fn slow_starts() -> Value {
                 Value::Array(vec![$(
-                    crate::sourced_entry(
+                    spec::sourced_entry::<<$module::$Type as SlowStart>::Params>(
                         $name,
                         <$module::$Type>::SUMMARY,
                         <$module::$Type>::SOURCE,
-                        &<<$module::$Type as SlowStart>::Params as Params>::infos(),
                     )
                 ),+])
             }

@@ -97,9 +97,6 @@ macro_rules! registry {
         }
 
         impl ImpairmentSpec {
-            /// The registered names, in order.
-            pub const NAMES: &'static [&'static str] = &[$($name,)+];
-
             /// See [`Impair::keeps_order`].
             fn keeps_order(&self, enter_in_order: bool) -> bool {
                 match self { $( ImpairmentSpec::$Spec(params) => params.keeps_order(enter_in_order), )+ }

@@ -429,18 +429,6 @@ macro_rules! registry {
         }
 
         impl QueueSpec {
-            /// The registered names, in order.
-            pub const NAMES: &'static [&'static str] = &[$($early,)+ $($late,)+];
-
-            /// The discipline `name` with its default parameters.
-            pub fn named(name: &str) -> Option<QueueSpec> {
-                match name {
-                    $( $early => Some(QueueSpec::$Early(Default::default())), )+
-                    $( $late => Some(QueueSpec::$Late(Default::default())), )+
-                    _ => None,
-                }
-            }
-
             /// True if the discipline decides at departure, so that its link is a scheduled link.
             pub fn is_scheduled(&self) -> bool {
                 match self {
@@ -572,11 +560,7 @@ macro_rules! registry {
 
 /// The catalogue entry of a discipline.
 fn entry<D: Discipline>(name: &str) -> Value {
-    let mut entry = spec::entry(name, D::SUMMARY, &D::infos());
-    if let Value::Object(members) = &mut entry {
-        members.insert("source".into(), Value::from(D::SOURCE));
-    }
-    entry
+    spec::sourced_entry::<D>(name, D::SUMMARY, D::SOURCE)
 }
 
 registry! {

@@ -62,9 +62,6 @@ macro_rules! registry {
         }
 
         impl SyntheticSpec {
-            /// The registered names, in order.
-            pub const NAMES: &'static [&'static str] = &[$($name,)+];
-
             /// See [`Synthetic::HAS_OPPORTUNITIES`].
             pub fn has_opportunities(&self) -> bool {
                 match self { $( SyntheticSpec::$Spec(_) => $module::$Spec::HAS_OPPORTUNITIES, )+ }

@@ -78,17 +78,6 @@ macro_rules! spec {
         }
 
         impl RecoverySpec {
-            /// The registered names, in order.
-            pub const NAMES: &'static [&'static str] = &[$($name),+];
-
-            /// The recovery `name` with its default parameters.
-            pub fn named(name: &str) -> Option<RecoverySpec> {
-                match name {
-                    $( $name => Some(RecoverySpec::$Type(Default::default())), )+
-                    _ => None,
-                }
-            }
-
             /// What holds whatever its parameters.
             pub fn properties(&self) -> Properties {
                 match self { $( RecoverySpec::$Type(_) => <$Rules as RecoveryRules>::PROPERTIES, )+ }
