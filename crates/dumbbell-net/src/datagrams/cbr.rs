@@ -1,6 +1,6 @@
 //! Datagrams of one size at a constant rate, equally spaced or with bounded jitter.
 
-use super::{Codepoint, Datagrams, Emission};
+use super::{Codepoint, Datagrams, Emission, Packets};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
 
 params! {
@@ -25,20 +25,8 @@ impl Datagrams for ConstantRate {
         0
     }
 
-    fn spacing(&self) -> Option<(Rate, Bytes)> {
-        Some((self.rate, self.packet))
-    }
-
-    fn packet(&self) -> Bytes {
-        self.packet
-    }
-
-    fn ecn(&self) -> Codepoint {
-        self.ecn
-    }
-
-    fn largest_emission(&self) -> u64 {
-        1
+    fn packets(&self) -> Packets {
+        Packets { size: self.packet, ecn: self.ecn, rate: Some(self.rate) }
     }
 
     fn next(&self, emitted: &mut u64, random: &mut Stream) -> Option<Emission> {

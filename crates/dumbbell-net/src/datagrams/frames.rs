@@ -1,7 +1,7 @@
 //! A trace of video frames: frames at fixed intervals, divided into packets that are sent together.
 
-use super::{Codepoint, Datagrams, Emission, packets};
-use dumbbell_units::{Bytes, Rate, Stream, Time, params};
+use super::{Codepoint, Datagrams, Emission, Packets, packet_count};
+use dumbbell_units::{Bytes, Stream, Time, params};
 
 params! {
     /// Frames of given sizes at a constant frame rate; the sequence repeats.
@@ -28,20 +28,12 @@ impl Datagrams for Frames {
         0
     }
 
-    fn spacing(&self) -> Option<(Rate, Bytes)> {
-        None
-    }
-
-    fn packet(&self) -> Bytes {
-        self.packet
-    }
-
-    fn ecn(&self) -> Codepoint {
-        self.ecn
+    fn packets(&self) -> Packets {
+        Packets { size: self.packet, ecn: self.ecn, rate: None }
     }
 
     fn largest_emission(&self) -> u64 {
-        packets(self.sizes.iter().map(|size| size.0).max().unwrap_or_default() as f64, self.packet)
+        packet_count(self.sizes.iter().map(|size| size.0).max().unwrap_or_default() as f64, self.packet)
     }
 
     fn next(&self, passed: &mut u64, _random: &mut Stream) -> Option<Emission> {

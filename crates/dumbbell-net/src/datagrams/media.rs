@@ -10,7 +10,7 @@
 //! delay and its adaptive threshold; the controllers by loss and by delay share one rate; clocks are synchronous; a lost
 //! report is not detected. It stands in for adaptive media beside other flows and is not a model of WebRTC.
 
-use super::{Datagrams, Emission, Report};
+use super::{Codepoint, Datagrams, Emission, Packets, Report};
 use dumbbell_units::{Bytes, Rate, Stream, Time, math, params};
 
 params! {
@@ -61,16 +61,8 @@ impl Datagrams for Media {
         State { rate, next: Time::ZERO, base: Time::NEVER }
     }
 
-    fn spacing(&self) -> Option<(Rate, Bytes)> {
-        Some((self.max.max(self.min), self.packet))
-    }
-
-    fn packet(&self) -> Bytes {
-        self.packet
-    }
-
-    fn largest_emission(&self) -> u64 {
-        1
+    fn packets(&self) -> Packets {
+        Packets { size: self.packet, ecn: Codepoint::NotEct, rate: Some(self.max.max(self.min)) }
     }
 
     fn next(&self, state: &mut State, _random: &mut Stream) -> Option<Emission> {

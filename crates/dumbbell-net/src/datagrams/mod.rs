@@ -56,6 +56,17 @@ pub struct Report {
     pub delay: Time,
 }
 
+/// What the packets of a source have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Packets {
+    /// Maximum size on the wire.
+    pub size: Bytes,
+    /// ECN codepoint.
+    pub ecn: Codepoint,
+    /// The rate at which the source spaces single packets of this size; `None` if it does not.
+    pub rate: Option<Rate>,
+}
+
 /// Parameters of a datagram source.
 pub trait Datagrams {
     /// State between emissions.
@@ -64,19 +75,13 @@ pub trait Datagrams {
     /// The state at the start.
     fn start(&self, random: &mut Stream) -> Self::State;
 
-    /// Rate and packet size of a source that sends single packets spaced at this rate; `None` for others.
-    fn spacing(&self) -> Option<(Rate, Bytes)>;
-
-    /// Maximum packet size on the wire.
-    fn packet(&self) -> Bytes;
-
-    /// ECN codepoint of the packets.
-    fn ecn(&self) -> Codepoint {
-        Codepoint::NotEct
-    }
+    /// What its packets have in common.
+    fn packets(&self) -> Packets;
 
     /// Maximum number of packets in one emission.
-    fn largest_emission(&self) -> u64;
+    fn largest_emission(&self) -> u64 {
+        1
+    }
 
     /// The next emission; `None` if there are no more.
     fn next(&self, state: &mut Self::State, random: &mut Stream) -> Option<Emission>;
@@ -91,6 +96,6 @@ pub trait Datagrams {
 }
 
 /// Number of packets for `bytes` bytes.
-fn packets(bytes: f64, packet: Bytes) -> u64 {
+fn packet_count(bytes: f64, packet: Bytes) -> u64 {
     (bytes / packet.0 as f64).ceil() as u64
 }

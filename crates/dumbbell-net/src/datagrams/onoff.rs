@@ -3,7 +3,7 @@
 //! The number of packets in a burst is an exponential number rounded to the nearest integer, at least one, so short
 //! bursts carry more than their mean length suggests. Pauses are exponential and follow the gap after the last packet.
 
-use super::{Codepoint, Datagrams, Emission};
+use super::{Codepoint, Datagrams, Emission, Packets};
 use dumbbell_units::{Bytes, Rate, Stream, Time, params};
 
 params! {
@@ -44,20 +44,8 @@ impl Datagrams for OnOff {
         State { last: None, left: 0 }
     }
 
-    fn spacing(&self) -> Option<(Rate, Bytes)> {
-        Some((self.rate, self.packet))
-    }
-
-    fn packet(&self) -> Bytes {
-        self.packet
-    }
-
-    fn ecn(&self) -> Codepoint {
-        self.ecn
-    }
-
-    fn largest_emission(&self) -> u64 {
-        1
+    fn packets(&self) -> Packets {
+        Packets { size: self.packet, ecn: self.ecn, rate: Some(self.rate) }
     }
 
     fn next(&self, state: &mut State, random: &mut Stream) -> Option<Emission> {

@@ -8,7 +8,7 @@
 //! variance is scaled back to one. Quantiles of the gamma distribution are approximated by the formula of Wilson and
 //! Hilferty, within 0.3 % from the first to the 97th percentile at the shape of the source.
 
-use super::{Codepoint, Datagrams, Emission, packets};
+use super::{Codepoint, Datagrams, Emission, Packets, packet_count};
 use dumbbell_units::{Bytes, Rate, Stream, Time, math, params};
 
 params! {
@@ -132,20 +132,12 @@ impl Datagrams for Video {
         }
     }
 
-    fn spacing(&self) -> Option<(Rate, Bytes)> {
-        None
-    }
-
-    fn packet(&self) -> Bytes {
-        self.packet
-    }
-
-    fn ecn(&self) -> Codepoint {
-        self.ecn
+    fn packets(&self) -> Packets {
+        Packets { size: self.packet, ecn: self.ecn, rate: None }
     }
 
     fn largest_emission(&self) -> u64 {
-        packets(self.mean_frame() * self.largest, self.packet)
+        packet_count(self.mean_frame() * self.largest, self.packet)
     }
 
     fn next(&self, state: &mut State, random: &mut Stream) -> Option<Emission> {

@@ -47,27 +47,11 @@ macro_rules! sources {
                 }
             }
 
-            /// See [`Datagrams::spacing`].
-            pub fn spacing(&self) -> Option<(Rate, Bytes)> {
+            /// See [`Datagrams::packets`]; `None` for sources that need TCP.
+            pub fn packets(&self) -> Option<Packets> {
                 match self {
-                    $( SourceSpec::$Variant(source) => source.spacing(), )+
+                    $( SourceSpec::$Variant(source) => Some(source.packets()), )+
                     _ => None,
-                }
-            }
-
-            /// See [`Datagrams::packet`]; `None` for sources that need TCP.
-            pub fn packet(&self) -> Option<Bytes> {
-                match self {
-                    $( SourceSpec::$Variant(source) => Some(source.packet()), )+
-                    _ => None,
-                }
-            }
-
-            /// See [`Datagrams::ecn`]; not ECN-capable for sources that need TCP.
-            pub fn ecn(&self) -> Ecn {
-                match self {
-                    $( SourceSpec::$Variant(source) => source.ecn().into(), )+
-                    _ => Ecn::NotEct,
                 }
             }
 
@@ -78,13 +62,31 @@ macro_rules! sources {
                     _ => 1,
                 }
             }
-
-            /// True for sources that send datagrams and need no TCP.
-            pub fn is_datagram(&self) -> bool {
-                matches!(self, $( SourceSpec::$Variant(_) )|+)
-            }
         }
     };
+}
+
+impl SourceSpec {
+    /// True for sources that send datagrams and need no TCP.
+    pub fn is_datagram(&self) -> bool {
+        self.packets().is_some()
+    }
+
+    /// Maximum packet size on the wire; `None` for sources that need TCP.
+    pub fn packet(&self) -> Option<Bytes> {
+        self.packets().map(|packets| packets.size)
+    }
+
+    /// ECN codepoint of the packets; not ECN-capable for sources that need TCP.
+    pub fn ecn(&self) -> Ecn {
+        self.packets().map_or(Ecn::NotEct, |packets| packets.ecn.into())
+    }
+
+    /// Rate and packet size of a source that sends single packets spaced at this rate; `None` for others.
+    pub fn spacing(&self) -> Option<(Rate, Bytes)> {
+        let packets = self.packets()?;
+        Some((packets.rate?, packets.size))
+    }
 }
 
 sources! {
