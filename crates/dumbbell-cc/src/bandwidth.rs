@@ -2,7 +2,7 @@
 //! the window that is set from the estimate after congestion [mascolo2001], [grieco2004 §2.1].
 
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, Context, RecoveryExit, Setup, Undo, UnusedWindow};
+use crate::{Ack, Congestion, Context, Setup};
 
 /// Counts delivered data once, whether it is signalled by duplicate, delayed or cumulative ACKs [grieco2004 §2.2].
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +35,8 @@ impl AckCounter {
 /// Reno's window, whose threshold after a loss is the estimated bandwidth times the minimum round-trip time.
 #[derive(Clone, Debug)]
 pub struct BandwidthWindow {
-    window: RenoWindow,
+    /// The window.
+    pub reno: RenoWindow,
     /// Minimum round-trip time sampled, in seconds; infinite before the first.
     rtt_min: f64,
 }
@@ -43,19 +44,7 @@ pub struct BandwidthWindow {
 impl BandwidthWindow {
     /// The window at the start of a connection.
     pub fn new(setup: &Setup) -> Self {
-        BandwidthWindow { window: RenoWindow::new(setup), rtt_min: f64::INFINITY }
-    }
-
-    /// The window in bytes.
-    #[inline]
-    pub fn cwnd(&self) -> f64 {
-        self.window.cwnd()
-    }
-
-    /// The slow-start threshold in bytes.
-    #[inline]
-    pub fn ssthresh(&self) -> f64 {
-        self.window.ssthresh()
+        BandwidthWindow { reno: RenoWindow::new(setup).reduced_unused(), rtt_min: f64::INFINITY }
     }
 
     /// Minimum round-trip time sampled, in seconds, once there is one.
@@ -69,7 +58,7 @@ impl BandwidthWindow {
         if let Some(rtt) = ack.rtt {
             self.rtt_min = self.rtt_min.min(rtt.secs());
         }
-        self.window.on_ack(context, ack);
+        self.reno.increase(context, ack);
     }
 
     /// Congestion with an estimate of `bandwidth` bytes per second. Without an estimate, the reaction is Reno's.
@@ -81,32 +70,12 @@ impl BandwidthWindow {
         only_reduce: bool,
     ) {
         let (Some(bandwidth), Some(rtt_min)) = (bandwidth, self.rtt_min()) else {
-            self.window.on_congestion(context, congestion);
+            self.reno.halve(context, congestion);
             return;
         };
-        let ssthresh = self.window.rules().threshold(bandwidth * rtt_min, context.mss);
-        let most = if only_reduce { self.cwnd() } else { context.max_window };
-        self.window.reduce(ssthresh, ssthresh.min(most), context, congestion);
-    }
-
-    /// A fast recovery ended.
-    pub fn on_recovery_exit(&mut self, exit: &RecoveryExit) {
-        self.window.on_recovery_exit(exit);
-    }
-
-    /// A reaction was spurious.
-    pub fn on_undo(&mut self, undo: &Undo) {
-        self.window.on_undo(undo);
-    }
-
-    /// The window is not used: continues with a smaller one.
-    pub fn on_unused_window(&mut self, unused: &UnusedWindow) {
-        self.window.on_unused_window(unused);
-    }
-
-    /// The connection was idle: limits the window to the initial window.
-    pub fn on_restart(&mut self) {
-        self.window.on_restart();
+        let ssthresh = self.reno.rules().threshold(bandwidth * rtt_min, context.mss);
+        let most = if only_reduce { self.reno.cwnd } else { context.max_window };
+        self.reno.reduce(ssthresh, ssthresh.min(most), context, congestion);
     }
 }
 
@@ -169,7 +138,7 @@ mod tests {
         let context = Context::new(Time::ZERO, MSS).with_sent(0, 40_000);
         let congestion = Congestion::new(signal);
         window.on_congestion(&context, &congestion, bandwidth, only_reduce);
-        (window.cwnd() / MSS, window.ssthresh() / MSS)
+        (window.reno.cwnd / MSS, window.reno.ssthresh / MSS)
     }
 
     #[test]

@@ -5,10 +5,9 @@
 //! decision to [`VegasWindow`], which owns slow start and the reactions to losses.
 
 use crate::toolbox::RenoGrowth;
-use crate::{
-    Ack, Congestion, Context, Mechanisms, RecoveryExit, Setup, Signal, Undo, UnusedWindow, WindowRules,
-};
+use crate::{Ack, Congestion, Context, Mechanisms, Setup, Signal, Window};
 use dumbbell_units::{Time, choice};
+use std::ops::{Deref, DerefMut};
 
 choice! {
     /// Which round-trip time of the past round enters the actual rate.
@@ -241,9 +240,7 @@ pub struct VegasWindow {
     mechanisms: Mechanisms,
     growth: RenoGrowth,
     late_threshold: bool,
-    initial_window: f64,
-    cwnd: f64,
-    ssthresh: f64,
+    window: Window,
     /// Growth per ACK in bytes until the next check: a segment, its fraction, or zero.
     increment: f64,
     /// The growth is that of slow start, which ends at the threshold.
@@ -266,9 +263,7 @@ impl VegasWindow {
             mechanisms: setup.mechanisms,
             growth: RenoGrowth::new(setup.rules),
             late_threshold: setup.late_threshold,
-            initial_window: setup.initial_window,
-            cwnd: setup.initial_window,
-            ssthresh: setup.initial_ssthresh,
+            window: Window::new(setup).reduced_unused().with_late_threshold(setup.late_threshold),
             increment: 0.0,
             is_slow_start_growth: false,
             grow_this_rtt: true,
@@ -287,24 +282,12 @@ impl VegasWindow {
         self
     }
 
-    /// The window in bytes.
-    #[inline]
-    pub fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    /// The slow-start threshold in bytes.
-    #[inline]
-    pub fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
-
     /// True if the window is below its threshold.
     pub fn is_below_ssthresh(&self) -> bool {
         if self.mechanisms.slow_start_detection || self.mechanisms.avoidance_detection {
-            self.cwnd < self.ssthresh
+            self.window.cwnd < self.window.ssthresh
         } else {
-            self.growth.rules.in_slow_start(self.cwnd, self.ssthresh)
+            self.growth.rules.in_slow_start(self.window.cwnd, self.window.ssthresh)
         }
     }
 
@@ -322,8 +305,8 @@ impl VegasWindow {
             self.increment = if !self.grow_this_rtt {
                 0.0
             } else if diff > gamma {
-                self.ssthresh = 2.0 * mss;
-                self.cwnd = (self.cwnd - self.cwnd / 8.0).max(2.0 * mss);
+                self.window.ssthresh = 2.0 * mss;
+                self.window.cwnd = (self.window.cwnd - self.window.cwnd / 8.0).max(2.0 * mss);
                 0.0
             } else {
                 mss
@@ -353,13 +336,13 @@ impl VegasWindow {
 
     /// Shrinks the window by one segment and then keeps it until the next check.
     pub fn shrink(&mut self, mss: f64) {
-        self.cwnd = (self.cwnd - mss).max(2.0 * mss);
+        self.window.cwnd = (self.window.cwnd - mss).max(2.0 * mss);
         self.increment = 0.0;
     }
 
     /// Grows the window by one segment until the next check.
     pub fn grow_until_check(&mut self, mss: f64) {
-        self.increment = mss * mss / self.cwnd;
+        self.increment = mss * mss / self.window.cwnd;
         self.is_slow_start_growth = false;
     }
 
@@ -368,7 +351,7 @@ impl VegasWindow {
     pub fn grow_at_once(&mut self, context: &Context, ack: &Ack) {
         self.increment = 0.0;
         if self.keeps_up(context, ack) {
-            self.cwnd = context.grown(self.cwnd, context.mss);
+            self.window.cwnd = context.grown(self.window.cwnd, context.mss);
         }
     }
 
@@ -382,7 +365,7 @@ impl VegasWindow {
 
     /// New data was acknowledged, after the decision of a check that was due.
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        if self.is_slow_start_growth && self.cwnd >= self.ssthresh {
+        if self.is_slow_start_growth && self.window.cwnd >= self.window.ssthresh {
             self.increment = 0.0;
         }
         if ack.ack >= self.held_before && self.keeps_up(context, ack) {
@@ -394,7 +377,7 @@ impl VegasWindow {
     fn keeps_up(&self, context: &Context, ack: &Ack) -> bool {
         // The segment just acknowledged still counts, as in the released code.
         let outstanding = (context.snd_nxt.max(ack.ack) - ack.ack) as f64 + context.mss;
-        !self.mechanisms.growth_guard || self.cwnd - outstanding <= 2.0 * context.mss
+        !self.mechanisms.growth_guard || self.window.cwnd - outstanding <= 2.0 * context.mss
     }
 
     /// Grows by the increment that the last check has set, or by Reno's rules where no mechanism sets one.
@@ -409,26 +392,26 @@ impl VegasWindow {
         let rules = &self.growth.rules;
         let mut additions = rules.additions(ack, context.mss);
         if is_below && self.is_slow_start_growth {
-            additions = rules.additions_below(additions, self.cwnd, self.ssthresh, context.mss);
+            additions = rules.additions_below(additions, self.window.cwnd, self.window.ssthresh, context.mss);
         }
-        self.cwnd = context.grown(self.cwnd, additions * self.increment);
+        self.window.cwnd = context.grown(self.window.cwnd, additions * self.increment);
     }
 
     fn grow_as_reno(&mut self, is_below: bool, context: &Context, ack: &Ack) {
         // With mechanisms A or B, a window equal to its threshold is above it whatever the rules.
-        let ssthresh = if is_below { self.ssthresh } else { f64::NEG_INFINITY };
-        self.cwnd = self.growth.grown(self.cwnd, ssthresh, context, ack);
+        let ssthresh = if is_below { self.window.ssthresh } else { f64::NEG_INFINITY };
+        self.window.cwnd = self.growth.grown(self.window.cwnd, ssthresh, context, ack);
     }
 
     /// Congestion: reduces the window by a quarter (mechanism F) or a half, or restarts.
     pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         let mss = context.mss;
-        let (ssthresh, halved) = self.growth.rules.halved(self.cwnd, context);
+        let (ssthresh, halved) = self.growth.rules.halved(self.window.cwnd, context);
         self.growth.restart();
         self.note_slow_start(context, congestion.signal);
         match congestion.signal {
             Signal::FastRetransmit if self.mechanisms.quarter_cut => {
-                let window = (self.cwnd + context.inflation).min(context.max_window);
+                let window = (self.window.cwnd + context.inflation).min(context.max_window);
                 let segments = (window / mss).floor();
                 let kept = if segments <= 3.0 {
                     2.0
@@ -437,18 +420,18 @@ impl VegasWindow {
                 } else {
                     segments - (segments / 4.0).floor()
                 };
-                self.cwnd = kept * mss;
+                self.window.cwnd = kept * mss;
                 if !self.late_threshold {
-                    self.ssthresh = 2.0 * mss;
+                    self.window.ssthresh = 2.0 * mss;
                 }
             }
             Signal::FastRetransmit | Signal::EcnEcho => {
-                self.ssthresh = ssthresh;
-                self.cwnd = halved;
+                self.window.ssthresh = ssthresh;
+                self.window.cwnd = halved;
             }
             Signal::Restart | Signal::Timeout => {
-                self.ssthresh = ssthresh;
-                self.cwnd = context.loss_window;
+                self.window.ssthresh = ssthresh;
+                self.window.cwnd = context.loss_window;
                 if self.fix_timeout {
                     self.increment = mss;
                     self.is_slow_start_growth = true;
@@ -475,33 +458,24 @@ impl VegasWindow {
 
     /// After a timeout: skips slow start and continues from the current window.
     pub fn skip_slow_start(&mut self) {
-        self.ssthresh = self.cwnd;
+        self.window.ssthresh = self.window.cwnd;
         self.increment = 0.0;
     }
+}
 
-    /// A fast recovery ended.
-    pub fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
-        self.cwnd += exit.kept_inflation;
-        if self.late_threshold && exit.kept_inflation < context.inflation {
-            self.ssthresh = 2.0 * context.mss;
-        }
+impl Deref for VegasWindow {
+    type Target = Window;
+
+    #[inline]
+    fn deref(&self) -> &Window {
+        &self.window
     }
+}
 
-    /// A reaction was spurious: restores window and threshold unless they are larger now.
-    pub fn on_undo(&mut self, undo: &Undo) {
-        self.cwnd = self.cwnd.max(undo.cwnd);
-        self.ssthresh = self.ssthresh.max(undo.ssthresh);
-    }
-
-    /// The window is not used: continues with a smaller one.
-    pub fn on_unused_window(&mut self, unused: &UnusedWindow) {
-        self.ssthresh = WindowRules::remembered(self.cwnd, self.ssthresh);
-        self.cwnd = self.cwnd.min(unused.window);
-    }
-
-    /// The connection was idle: limits the window to the initial window.
-    pub fn on_restart(&mut self) {
-        self.cwnd = self.cwnd.min(self.initial_window);
+impl DerefMut for VegasWindow {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 }
 
@@ -532,7 +506,7 @@ mod tests {
             [4_u64, 9, 10, 11].map(|number| {
                 let context = Context::new(Time::ZERO, mss).with_sent(number * 1000 - 1000, number * 1000);
                 window.on_ack(&context, &Ack::new(number * 1000, 1000));
-                window.cwnd() / mss
+                window.cwnd / mss
             })
         };
         assert_eq!(windows_after("B", true), [1.0, 1.0, 2.0, 3.0]);
@@ -556,7 +530,7 @@ mod tests {
                 window.decide(diff, &thresholds, &context, &ack);
             }
             window.on_ack(&context, &ack);
-            window.cwnd()
+            window.cwnd
         };
         // 1000 * 1000 / 1000: the only ACK of a round adds the whole segment.
         assert_eq!(acknowledge(1, Some(0.0)), 2000.0);
@@ -583,7 +557,7 @@ mod tests {
         let grown: Vec<f64> = (1..5)
             .map(|number| {
                 window.on_ack(&context, &Ack::new(number * 1000, 1000));
-                window.cwnd()
+                window.cwnd
             })
             .collect();
         assert_eq!(grown, [3000.0, 4000.0, 4000.0, 4000.0]);
@@ -599,7 +573,7 @@ mod tests {
             let mut congestion = Congestion::new(Signal::FastRetransmit);
             congestion.retransmitted_before = twice;
             window.on_congestion(&Context::new(Time::ZERO, mss), &congestion);
-            window.cwnd() / mss
+            window.cwnd / mss
         };
         assert_eq!([3.0, 4.0, 9.0].map(|segments| kept(segments, false)), [2.0, 3.0, 7.0]);
         assert_eq!([3.0, 4.0, 9.0].map(|segments| kept(segments, true)), [2.0, 2.0, 4.0]);

@@ -23,6 +23,7 @@ mod periodic_loss;
 pub mod probes;
 pub mod slow_start;
 pub mod toolbox;
+pub mod window;
 
 pub use algorithms::{Algorithm, AlgorithmSpec};
 pub use boundary::{
@@ -34,6 +35,7 @@ pub use mechanisms::Mechanisms;
 pub use probes::ProbeInfo;
 pub use slow_start::SlowStartSpec;
 pub use toolbox::{GrowPer, GrowWhen, Growth, ReductionBase, WindowRules, WindowValidation};
+pub use window::Window;
 
 use dumbbell_units::Ecn;
 use dumbbell_units::spec::Params;
@@ -41,6 +43,8 @@ use dumbbell_units::spec::Params;
 /// The run-time part of a congestion control.
 ///
 /// Required: [`cwnd`](Self::cwnd), [`on_ack`](Self::on_ack), [`on_congestion`](Self::on_congestion). The rest is optional.
+/// An algorithm that keeps a [`Window`] in a field names it with [`window_in!`], which implements `cwnd` and `ssthresh`;
+/// the end of a recovery, an undo, an idle period and an unused window then change that field by default.
 pub trait Control {
     /// Required: the congestion window in bytes, at least one segment. Read after each event except
     /// transmissions.
@@ -49,6 +53,11 @@ pub trait Control {
     /// Optional: the slow-start threshold in bytes, possibly infinite.
     fn ssthresh(&self) -> f64 {
         f64::INFINITY
+    }
+
+    /// Optional: the window that the events without a method of the algorithm change; `None` if they change nothing.
+    fn window(&mut self) -> Option<&mut Window> {
+        None
     }
 
     /// Optional: pacing rate in bytes per second of payload; `None` if the algorithm does not pace.
@@ -103,20 +112,33 @@ pub trait Control {
     /// Optional: a fast recovery began, after the reaction to its cause.
     fn on_recovery_enter(&mut self, _context: &Context) {}
 
-    /// Optional: a fast recovery ended.
-    fn on_recovery_exit(&mut self, _context: &Context, _exit: &RecoveryExit) {}
+    /// Optional: a fast recovery ended. By default, see [`Window::on_recovery_exit`].
+    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        if let Some(window) = self.window() {
+            window.on_recovery_exit(context, exit);
+        }
+    }
 
-    /// Optional: a reaction was spurious and is undone.
-    fn on_undo(&mut self, _context: &Context, _undo: &Undo) {}
+    /// Optional: a reaction was spurious and is undone. By default, see [`Window::on_undo`].
+    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
+        if let Some(window) = self.window() {
+            window.on_undo(undo);
+        }
+    }
 
-    /// Optional: the connection was idle for a retransmission timeout and is about to send.
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {}
+    /// Optional: the connection was idle for a retransmission timeout and is about to send. By default, see
+    /// [`Window::on_restart`].
+    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
+        if let Some(window) = self.window() {
+            window.on_restart();
+        }
+    }
 
     /// Optional: the window is not used, and the rules of window validation reduce it. The threshold remembers three
     /// quarters of it, see [`WindowRules::remembered`]. False if the algorithm keeps its window; an idle connection then
-    /// [restarts](Self::on_restart).
-    fn on_unused_window(&mut self, _context: &Context, _unused: &UnusedWindow) -> bool {
-        false
+    /// [restarts](Self::on_restart). By default, see [`Window::on_unused`].
+    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
+        self.window().is_some_and(|window| window.on_unused(unused))
     }
 
     /// Optional: a segment is about to be sent; it is not in flight yet. It changes neither window nor threshold.

@@ -2,9 +2,10 @@
 //! differ.
 
 use crate::slow_start::{SlowStarter, Step};
-use crate::{Ack, Congestion, Context, RecoveryExit, Setup, SlowStartSpec, Undo, UnusedWindow};
+use crate::{Ack, Congestion, Context, Setup, SlowStartSpec, Window};
 use dumbbell_units::math::{least, real, whole};
 use dumbbell_units::{choice, params};
+use std::ops::{Deref, DerefMut};
 
 choice! {
     /// How a window grows in congestion avoidance.
@@ -264,9 +265,7 @@ impl RenoGrowth {
 /// Reno's window [RFC 5681 §3.1]: slow start, one segment per round trip above the threshold, and half after a loss.
 #[derive(Clone, Debug)]
 pub struct RenoWindow {
-    cwnd: f64,
-    ssthresh: f64,
-    initial_window: f64,
+    window: Window,
     growth: RenoGrowth,
     slow_start: SlowStarter,
 }
@@ -275,24 +274,17 @@ impl RenoWindow {
     /// The window at the start of a connection.
     pub fn new(setup: &Setup) -> Self {
         RenoWindow {
-            cwnd: setup.initial_window,
-            ssthresh: setup.initial_ssthresh,
-            initial_window: setup.initial_window,
+            window: Window::new(setup),
             growth: RenoGrowth::new(setup.rules),
             slow_start: SlowStarter::new(setup),
         }
     }
 
-    /// The window in bytes.
-    #[inline]
-    pub fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    /// The slow-start threshold in bytes.
-    #[inline]
-    pub fn ssthresh(&self) -> f64 {
-        self.ssthresh
+    /// The same window, which is reduced while it is not used.
+    #[must_use]
+    pub fn reduced_unused(mut self) -> Self {
+        self.window = self.window.reduced_unused();
+        self
     }
 
     /// The rules by which it grows and is reduced.
@@ -300,9 +292,10 @@ impl RenoWindow {
         &self.growth.rules
     }
 
-    /// New data was acknowledged: grow outside recoveries.
+    /// New data was acknowledged: outside recoveries, adds a segment per ACK in slow start and one per round trip above
+    /// (RFC 5681 §3.1).
     #[inline(always)]
-    pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
+    pub fn increase(&mut self, context: &Context, ack: &Ack) {
         if ack.in_recovery {
             return;
         }
@@ -310,13 +303,13 @@ impl RenoWindow {
             // Copies, so that both stay in registers otherwise.
             let (context, ack) = (*context, *ack);
             self.on_counted_ack(&context, &ack);
-        } else if self.growth.rules.in_slow_start(self.cwnd, self.ssthresh) {
+        } else if self.growth.rules.in_slow_start(self.window.cwnd, self.window.ssthresh) {
             // Copies, for the same reason.
             let (context, ack) = (*context, *ack);
             self.grow_in_slow_start(context.mss, &context, &ack);
         } else {
-            let growth = self.growth.rules.linear_growth(self.cwnd, context.mss);
-            self.cwnd = context.grown(self.cwnd, growth);
+            let growth = self.growth.rules.linear_growth(self.window.cwnd, context.mss);
+            self.window.cwnd = context.grown(self.window.cwnd, growth);
         }
     }
 
@@ -325,8 +318,8 @@ impl RenoWindow {
     fn on_counted_ack(&mut self, context: &Context, ack: &Ack) {
         let additions = self.slow_start(context, ack);
         if additions > 0.0 {
-            let growth = self.growth.linear(additions, self.cwnd, context);
-            self.cwnd = context.grown(self.cwnd, growth);
+            let growth = self.growth.linear(additions, self.window.cwnd, context);
+            self.window.cwnd = context.grown(self.window.cwnd, growth);
         }
     }
 
@@ -338,10 +331,11 @@ impl RenoWindow {
             return 0.0;
         }
         let additions = self.growth.rules.additions(ack, context.mss);
-        if !self.growth.rules.in_slow_start(self.cwnd, self.ssthresh) {
+        if !self.growth.rules.in_slow_start(self.window.cwnd, self.window.ssthresh) {
             return additions;
         }
-        let early = self.growth.rules.additions_below(additions, self.cwnd, self.ssthresh, context.mss);
+        let early =
+            self.growth.rules.additions_below(additions, self.window.cwnd, self.window.ssthresh, context.mss);
         let (context, ack) = (*context, *ack);
         self.grow_in_slow_start(early * context.mss, &context, &ack);
         additions - early
@@ -351,10 +345,10 @@ impl RenoWindow {
     #[inline(never)]
     fn grow_in_slow_start(&mut self, growth: f64, context: &Context, ack: &Ack) {
         match self.slow_start.on_ack(growth, context, ack) {
-            Step::Grow(growth) => self.cwnd = context.grown(self.cwnd, growth),
+            Step::Grow(growth) => self.window.cwnd = context.grown(self.window.cwnd, growth),
             Step::Leave(growth) => {
-                self.cwnd = context.grown(self.cwnd, growth);
-                self.ssthresh = self.cwnd;
+                self.window.cwnd = context.grown(self.window.cwnd, growth);
+                self.window.ssthresh = self.window.cwnd;
             }
         }
     }
@@ -362,36 +356,36 @@ impl RenoWindow {
     /// Grows in congestion avoidance by a segment for each `count` additions.
     #[inline]
     pub fn grow(&mut self, additions: f64, count: f64, context: &Context) {
-        let growth = self.growth.per(additions, count, self.cwnd, context);
-        self.cwnd = context.grown(self.cwnd, growth);
+        let growth = self.growth.per(additions, count, self.window.cwnd, context);
+        self.window.cwnd = context.grown(self.window.cwnd, growth);
     }
 
     /// Grows to this many bytes at once, unless the window is larger already.
     #[inline]
     pub fn grow_to(&mut self, cwnd: f64, context: &Context) {
-        if cwnd > self.cwnd {
-            self.cwnd = context.grown(self.cwnd, cwnd - self.cwnd);
+        if cwnd > self.window.cwnd {
+            self.window.cwnd = context.grown(self.window.cwnd, cwnd - self.window.cwnd);
         }
     }
 
     /// Sets window and threshold to this many bytes without a loss.
     pub fn shrink_to(&mut self, cwnd: f64) {
-        self.cwnd = cwnd;
-        self.ssthresh = cwnd;
+        self.window.cwnd = cwnd;
+        self.window.ssthresh = cwnd;
         self.growth.restart();
     }
 
     /// Congestion: keeps this fraction of the window, or sets it to the loss window. A small window that more data was
     /// sent than it allows does not grow.
     pub fn keep(&mut self, kept: f64, context: &Context, congestion: &Congestion) {
-        let (ssthresh, cwnd) = self.growth.rules.reduced(self.cwnd, kept, context);
-        let most = self.cwnd.max(2.0 * context.mss);
+        let (ssthresh, cwnd) = self.growth.rules.reduced(self.window.cwnd, kept, context);
+        let most = self.window.cwnd.max(2.0 * context.mss);
         self.reduce(ssthresh.min(most), cwnd.min(most), context, congestion);
     }
 
-    /// Congestion: halves the window, or sets it to the loss window.
-    pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let (ssthresh, cwnd) = self.growth.rules.halved(self.cwnd, context);
+    /// Congestion: halves the window, or sets it to the loss window (RFC 5681 §3.1).
+    pub fn halve(&mut self, context: &Context, congestion: &Congestion) {
+        let (ssthresh, cwnd) = self.growth.rules.halved(self.window.cwnd, context);
         self.reduce(ssthresh, cwnd, context, congestion);
     }
 
@@ -399,56 +393,26 @@ impl RenoWindow {
     pub fn reduce(&mut self, ssthresh: f64, cwnd: f64, context: &Context, congestion: &Congestion) {
         self.slow_start.on_congestion(congestion);
         self.growth.restart();
-        self.ssthresh = ssthresh;
-        self.cwnd = if congestion.signal.restarts() { context.loss_window } else { cwnd };
-    }
-
-    /// A fast recovery ended.
-    pub fn on_recovery_exit(&mut self, exit: &RecoveryExit) {
-        self.cwnd += exit.kept_inflation;
-    }
-
-    /// A reaction was spurious: restores window and threshold unless they are larger now.
-    pub fn on_undo(&mut self, undo: &Undo) {
-        self.cwnd = self.cwnd.max(undo.cwnd);
-        self.ssthresh = self.ssthresh.max(undo.ssthresh);
-    }
-
-    /// The window is not used: continues with a smaller one.
-    pub fn on_unused_window(&mut self, unused: &UnusedWindow) {
-        self.ssthresh = WindowRules::remembered(self.cwnd, self.ssthresh);
-        self.cwnd = self.cwnd.min(unused.window);
-    }
-
-    /// The connection was idle: limits the window to the initial window (RFC 5681 §4.1).
-    pub fn on_restart(&mut self) {
-        self.cwnd = self.cwnd.min(self.initial_window);
+        self.window.ssthresh = ssthresh;
+        self.window.cwnd = if congestion.signal.restarts() { context.loss_window } else { cwnd };
     }
 }
 
-/// The methods of [`Control`](crate::Control) that an algorithm leaves to the [`RenoWindow`] in this field.
-macro_rules! reno_window {
-    ($window:ident) => {
-        #[inline]
-        fn cwnd(&self) -> f64 {
-            self.$window.cwnd()
-        }
+impl Deref for RenoWindow {
+    type Target = Window;
 
-        #[inline]
-        fn ssthresh(&self) -> f64 {
-            self.$window.ssthresh()
-        }
-
-        fn on_recovery_exit(&mut self, _context: &crate::Context, exit: &crate::RecoveryExit) {
-            self.$window.on_recovery_exit(exit);
-        }
-
-        fn on_restart(&mut self, _context: &crate::Context, _restart: &crate::Restart) {
-            self.$window.on_restart();
-        }
-    };
+    #[inline]
+    fn deref(&self) -> &Window {
+        &self.window
+    }
 }
-pub(crate) use reno_window;
+
+impl DerefMut for RenoWindow {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -477,30 +441,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_undo_restores_the_window_unless_it_is_larger_now() {
-        let setup = Setup::new(Time::ZERO, MSS, 20.0 * MSS).with_initial_ssthresh(30.0 * MSS);
-        let undo = Undo::new(Signal::Timeout, 20.0 * MSS, 30.0 * MSS);
-        let mut window = RenoWindow::new(&setup);
-        window.on_congestion(&context(20.0 * MSS), &Congestion::new(Signal::Timeout));
-        assert_eq!((window.cwnd(), window.ssthresh()), (MSS, 10.0 * MSS));
-        window.on_undo(&undo);
-        assert_eq!((window.cwnd(), window.ssthresh()), (20.0 * MSS, 30.0 * MSS));
-        window.on_ack(&context(20.0 * MSS), &Ack::new(1000, 1000));
-        window.on_undo(&undo);
-        assert_eq!(window.cwnd(), 21.0 * MSS);
-    }
-
-    #[test]
-    fn the_threshold_remembers_three_quarters_of_a_window_that_is_not_used() {
-        let setup = Setup::new(Time::ZERO, MSS, 20.0 * MSS).with_initial_ssthresh(10.0 * MSS);
-        let mut window = RenoWindow::new(&setup);
-        window.on_unused_window(&UnusedWindow::new(12.0 * MSS));
-        assert_eq!((window.cwnd(), window.ssthresh()), (12.0 * MSS, 15.0 * MSS));
-        window.on_unused_window(&UnusedWindow::new(10.0 * MSS));
-        assert_eq!((window.cwnd(), window.ssthresh()), (10.0 * MSS, 15.0 * MSS));
-    }
-
     /// Windows in segments after each of these ACKs, which deliver so many segments, by the rules of Linux.
     fn grown(initial: f64, ssthresh: f64, acks: &[u64]) -> (RenoWindow, Vec<f64>) {
         let rules =
@@ -514,8 +454,8 @@ mod tests {
     /// The window in segments after an ACK that delivers so many segments.
     fn acknowledged(window: &mut RenoWindow, segments: u64) -> f64 {
         let bytes = segments * MSS as u64;
-        window.on_ack(&context(20.0 * MSS), &Ack::new(bytes, bytes));
-        window.cwnd() / MSS
+        window.increase(&context(20.0 * MSS), &Ack::new(bytes, bytes));
+        window.cwnd / MSS
     }
 
     #[test]
@@ -534,8 +474,8 @@ mod tests {
         // Data that was reported before adds nothing.
         let (mut window, _) = grown(10.0, 30.0, &[]);
         let ack = Ack::new(20_000, 20_000).with_delivered(1000);
-        window.on_ack(&context(20.0 * MSS), &ack);
-        assert_eq!(window.cwnd(), 11.0 * MSS);
+        window.increase(&context(20.0 * MSS), &ack);
+        assert_eq!(window.cwnd, 11.0 * MSS);
     }
 
     #[test]
@@ -548,7 +488,7 @@ mod tests {
         assert_eq!([1, 2, 1].map(|segments| acknowledged(&mut window, segments)), [4.0, 4.0, 5.0]);
         // A reduction clears the count.
         let (mut window, _) = grown(8.0, 4.0, &[7]);
-        window.on_congestion(&context(8.0 * MSS), &Congestion::new(Signal::FastRetransmit));
+        window.halve(&context(8.0 * MSS), &Congestion::new(Signal::FastRetransmit));
         assert_eq!([3, 1].map(|segments| acknowledged(&mut window, segments)), [4.0, 5.0]);
     }
 
@@ -556,7 +496,7 @@ mod tests {
     fn a_window_that_may_not_grow_counts_nothing() {
         let (mut window, _) = grown(4.0, 4.0, &[]);
         let limited = context(4.0 * MSS).with_growth_limit(4.0 * MSS);
-        window.on_ack(&limited, &Ack::new(3000, 3000));
+        window.increase(&limited, &Ack::new(3000, 3000));
         assert_eq!([3, 1].map(|segments| acknowledged(&mut window, segments)), [4.0, 5.0]);
     }
 
@@ -569,8 +509,8 @@ mod tests {
         assert_eq!(acknowledged(&mut window, 2), 10.0);
         assert!((acknowledged(&mut window, 2) - 10.2).abs() < 1e-9);
         // A part of a segment counts as one: 1 / 10.2.
-        window.on_ack(&context(20.0 * MSS), &Ack::new(100, 100));
-        assert!((window.cwnd() / MSS - (10.2 + 1.0 / 10.2)).abs() < 1e-9);
+        window.increase(&context(20.0 * MSS), &Ack::new(100, 100));
+        assert!((window.cwnd / MSS - (10.2 + 1.0 / 10.2)).abs() < 1e-9);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{Code, Library};
 use dumbbell_cc::probes::OWN;
 use dumbbell_cc::{
     Ack, Congestion, Context, Control, ExternalControl, ExternalFactory, LostSegment, ProbeInfo,
-    RecoveryExit, Restart, SentSegment, Setup, Undo,
+    RecoveryExit, Restart, SentSegment, Setup, Undo, Window,
 };
 use dumbbell_units::Time;
 use std::fmt;
@@ -61,7 +61,7 @@ impl ExternalFactory for Shared {
                 pacing_rate: 0.0,
             },
             mss: setup.mss,
-            initial_window: setup.initial_window,
+            start: Window::new(setup),
             factory,
         };
         if let Err(problem) = control.start(setup) {
@@ -86,7 +86,8 @@ struct LibraryControl {
     state: Option<State>,
     window: abi::Window,
     mss: f64,
-    initial_window: f64,
+    /// The window at the start, by whose rules the defaults change it.
+    start: Window,
 }
 
 impl LibraryControl {
@@ -165,10 +166,15 @@ impl LibraryControl {
     }
 
     /// A reaction that the library leaves to its default.
-    fn by_default(&mut self, hook: Hook, context: &Context, window: abi::Window) {
-        if self.state.is_some()
-            && let Err(problem) = self.take(window)
-        {
+    fn by_default(&mut self, hook: Hook, context: &Context, react: impl FnOnce(&mut Window)) {
+        if self.state.is_none() {
+            return;
+        }
+        let mut window = self.start;
+        (window.cwnd, window.ssthresh) = (self.window.cwnd, self.window.ssthresh);
+        react(&mut window);
+        let window = abi::Window { cwnd: window.cwnd, ssthresh: window.ssthresh, ..self.window };
+        if let Err(problem) = self.take(window) {
             self.fail(hook.name(), context.now, &format!("is not defined, and its default {problem}"));
         }
     }
@@ -236,8 +242,7 @@ impl Control for LibraryControl {
         if self.listens(Hook::RecoveryExit) {
             self.tell(context, Event::RecoveryExit(&event::recovery_exit(exit)));
         } else {
-            let cwnd = self.window.cwnd + exit.kept_inflation;
-            self.by_default(Hook::RecoveryExit, context, abi::Window { cwnd, ..self.window });
+            self.by_default(Hook::RecoveryExit, context, |window| window.on_recovery_exit(context, exit));
         }
     }
 
@@ -245,9 +250,7 @@ impl Control for LibraryControl {
         if self.listens(Hook::Undo) {
             self.tell(context, Event::Undo(&event::undo(undo)));
         } else {
-            let cwnd = self.window.cwnd.max(undo.cwnd);
-            let ssthresh = self.window.ssthresh.max(undo.ssthresh);
-            self.by_default(Hook::Undo, context, abi::Window { cwnd, ssthresh, ..self.window });
+            self.by_default(Hook::Undo, context, |window| window.on_undo(undo));
         }
     }
 
@@ -255,8 +258,7 @@ impl Control for LibraryControl {
         if self.listens(Hook::Restart) {
             self.tell(context, Event::Restart(&event::restart(restart)));
         } else {
-            let cwnd = self.window.cwnd.min(self.initial_window);
-            self.by_default(Hook::Restart, context, abi::Window { cwnd, ..self.window });
+            self.by_default(Hook::Restart, context, Window::on_restart);
         }
     }
 
@@ -301,7 +303,7 @@ impl ExternalControl for LibraryControl {
             state: None,
             window: self.window,
             mss: self.mss,
-            initial_window: self.initial_window,
+            start: self.start,
         };
         match state {
             Ok(state) => copy.state = state,

@@ -79,7 +79,8 @@ RUST = """\
 //!
 //! Where it departs from the RFC: the fraction that remains after a loss is a parameter.
 
-use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, Undo};
+use crate::toolbox::RenoWindow;
+use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, window_in};
 use dumbbell_units::params;
 
 params! {
@@ -91,51 +92,33 @@ params! {
     }
 }
 
-/// The state of the window.
+/// The state of TYPE.
 #[derive(Clone, Debug)]
 pub struct TYPE {
     params: TYPEParams,
-    cwnd: f64,
-    ssthresh: f64,
+    window: RenoWindow,
 }
 
 impl CongestionControl for TYPE {
     type Params = TYPEParams;
     const SUMMARY: &'static str = "Additive increase, multiplicative decrease.";
     const SOURCE: &'static str = "[RFC 5681 §3.1]";
+    const TAKES_SLOW_START: bool = true;
 
     fn new(params: &TYPEParams, setup: &Setup) -> Self {
-        TYPE { params: params.clone(), cwnd: setup.initial_window, ssthresh: setup.initial_ssthresh }
+        TYPE { params: params.clone(), window: RenoWindow::new(setup) }
     }
 }
 
 impl Control for TYPE {
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        if ack.in_recovery {
-            return;
-        }
-        let growth =
-            if self.cwnd < self.ssthresh { context.mss } else { context.mss * context.mss / self.cwnd };
-        self.cwnd = context.grown(self.cwnd, growth);
+        self.window.increase(context, ack);
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let rest = (context.flight_size * self.params.decrease).max(2.0 * context.mss);
-        self.ssthresh = rest.min(self.cwnd.max(2.0 * context.mss));
-        self.cwnd = if congestion.signal.restarts() { context.loss_window } else { self.ssthresh };
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.cwnd = self.cwnd.max(undo.cwnd);
-        self.ssthresh = self.ssthresh.max(undo.ssthresh);
+        self.window.keep(self.params.decrease, context, congestion);
     }
 }
 
@@ -166,7 +149,7 @@ RUST_WORDS = frozenset((
     "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move",
     "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true", "try", "type",
     "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
-    "ack", "congestion", "context", "control", "setup", "signal", "time", "undo",
+    "ack", "congestion", "context", "control", "setup", "signal", "time",
 ))  # fmt: skip
 
 REGISTRY_END = "}\n\n/// The congestion control of one connection"

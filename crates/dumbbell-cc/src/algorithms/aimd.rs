@@ -4,8 +4,8 @@
 //! defaults are those of Reno. With periodic losses of a fraction p of the segments, the mean window is
 //! sqrt(increase (1 + decrease) / (2 (1 - decrease) p)) segments, so that AIMD(0.529, 0.7) has that of Reno.
 
-use crate::toolbox::{RenoWindow, reno_window};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, Undo};
+use crate::toolbox::RenoWindow;
+use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, window_in};
 use dumbbell_units::params;
 
 params! {
@@ -39,22 +39,18 @@ impl CongestionControl for Aimd {
 }
 
 impl Control for Aimd {
-    reno_window!(window);
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
-            let count = self.window.cwnd() / (context.mss * self.params.increase);
+            let count = self.window.cwnd / (context.mss * self.params.increase);
             self.window.grow(additions, count, context);
         }
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.window.keep(self.params.decrease, context, congestion);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
     }
 }
 

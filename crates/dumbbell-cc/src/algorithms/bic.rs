@@ -12,8 +12,8 @@
 //! matter of the rules of windows (`grow_per`).
 
 use crate::probes::W_MAX;
-use crate::toolbox::{RenoWindow, reno_window};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Undo};
+use crate::toolbox::RenoWindow;
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
 use dumbbell_units::math::least;
 use dumbbell_units::params;
 
@@ -92,18 +92,18 @@ impl CongestionControl for Bic {
 }
 
 impl Control for Bic {
-    reno_window!(window);
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
-            let count = self.count(self.window.cwnd() / self.mss);
+            let count = self.count(self.window.cwnd / self.mss);
             self.window.grow(additions, count, context);
         }
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let segments = self.window.cwnd() / self.mss;
+        let segments = self.window.cwnd / self.mss;
         self.w_max = if congestion.signal.restarts() {
             0.0
         } else if self.params.fast_convergence && segments < self.w_max {
@@ -113,10 +113,6 @@ impl Control for Bic {
         };
         let kept = if segments <= self.params.low_window { 0.5 } else { self.params.beta };
         self.window.keep(kept, context, congestion);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

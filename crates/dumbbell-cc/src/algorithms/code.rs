@@ -13,10 +13,7 @@
 use super::newvegas::{BandRtt, BandWindow, NewVegasParams};
 use crate::delay::{Increase, Numerator, RttChoice};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal,
-    Undo, UnusedWindow,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Signal, window_in};
 use dumbbell_units::{Time, params};
 
 params! {
@@ -112,13 +109,7 @@ impl CongestionControl for Code {
 }
 
 impl Control for Code {
-    fn cwnd(&self) -> f64 {
-        self.moving.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.moving.window.ssthresh()
-    }
+    window_in!(moving.window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         self.moving.on_ack(context, ack);
@@ -138,23 +129,6 @@ impl Control for Code {
             }
         }
         self.clamp_band();
-    }
-
-    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
-        self.moving.window.on_recovery_exit(context, exit);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.moving.window.on_undo(undo);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.moving.window.on_restart();
-    }
-
-    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
-        self.moving.window.on_unused_window(unused);
-        true
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

@@ -10,9 +10,7 @@
 
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
 use crate::toolbox::RenoWindow;
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Restart, Setup, Undo, Window};
 use dumbbell_units::math::pow;
 use dumbbell_units::params;
 
@@ -96,12 +94,16 @@ impl CongestionControl for Compound {
 impl Control for Compound {
     #[inline]
     fn cwnd(&self) -> f64 {
-        self.window.cwnd() + self.dwnd
+        self.window.cwnd + self.dwnd
     }
 
     #[inline]
     fn ssthresh(&self) -> f64 {
-        self.window.ssthresh() + self.dwnd
+        self.window.ssthresh + self.dwnd
+    }
+
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
     }
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
@@ -127,20 +129,16 @@ impl Control for Compound {
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         let win = self.cwnd();
-        self.before_reduction = (self.window.cwnd(), self.window.ssthresh(), self.dwnd);
+        self.before_reduction = (self.window.cwnd, self.window.ssthresh, self.dwnd);
         let (ssthresh, cwnd) = self.window.rules().reduced(win, 1.0 - self.params.beta, context);
         let most = win.max(2.0 * context.mss);
         let (ssthresh, cwnd) = (ssthresh.min(most), cwnd.min(most));
         self.dwnd = if congestion.signal.restarts() {
             0.0
         } else {
-            (cwnd - (self.window.cwnd() / 2.0).max(context.mss)).max(0.0)
+            (cwnd - (self.window.cwnd / 2.0).max(context.mss)).max(0.0)
         };
         self.window.reduce(ssthresh - self.dwnd, cwnd - self.dwnd, context, congestion);
-    }
-
-    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
-        self.window.on_recovery_exit(exit);
     }
 
     fn on_undo(&mut self, _context: &Context, undo: &Undo) {

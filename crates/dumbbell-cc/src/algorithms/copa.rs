@@ -17,9 +17,7 @@
 
 use crate::delivery::{WindowedMax, WindowedMin};
 use crate::probes::{BASE_RTT, QUEUEING_DELAY};
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Window};
 use dumbbell_units::math::{least, real};
 use dumbbell_units::{Time, params};
 
@@ -58,7 +56,7 @@ const VELOCITY: ProbeInfo = ProbeInfo::new("copa_velocity", "-", "Velocity of th
 #[derive(Clone, Debug)]
 pub struct Copa {
     params: CopaParams,
-    cwnd: f64,
+    window: Window,
     initial_window: f64,
     min_rtt: WindowedMin,
     standing: WindowedMin,
@@ -82,7 +80,7 @@ pub struct Copa {
 
 impl Copa {
     fn end_round(&mut self, now: Time, srtt: f64) {
-        let is_up = self.cwnd > self.round_cwnd;
+        let is_up = self.window.cwnd > self.round_cwnd;
         if is_up == self.is_up {
             self.steady += 1;
             if self.steady > self.params.steady_rounds {
@@ -98,7 +96,7 @@ impl Copa {
         } else if !self.had_loss {
             self.delta = 1.0 / (1.0 / self.delta + 1.0);
         }
-        (self.round_at, self.round_cwnd, self.had_loss) = (now, self.cwnd, false);
+        (self.round_at, self.round_cwnd, self.had_loss) = (now, self.window.cwnd, false);
     }
 }
 
@@ -112,7 +110,7 @@ impl CongestionControl for Copa {
     fn new(params: &CopaParams, setup: &Setup) -> Self {
         Copa {
             params: params.clone(),
-            cwnd: setup.initial_window,
+            window: Window::new(setup),
             initial_window: setup.initial_window,
             min_rtt: WindowedMin::default(),
             standing: WindowedMin::default(),
@@ -134,11 +132,15 @@ impl CongestionControl for Copa {
 
 impl Control for Copa {
     fn cwnd(&self) -> f64 {
-        self.cwnd
+        self.window.cwnd
     }
 
     fn ssthresh(&self) -> f64 {
         if self.in_slow_start { f64::INFINITY } else { self.initial_window }
+    }
+
+    fn window(&mut self) -> Option<&mut Window> {
+        Some(&mut self.window)
     }
 
     fn pacing_rate(&self) -> Option<f64> {
@@ -155,26 +157,26 @@ impl Control for Copa {
         let (standing, min_rtt) = (self.standing.value(), self.min_rtt.value());
         let queueing = standing - min_rtt;
         let nearly_empty = self.params.empty_part * (self.max_rtt.value() - min_rtt);
-        if queueing * self.cwnd <= (nearly_empty * self.cwnd).max(standing * mss) {
+        if queueing * self.window.cwnd <= (nearly_empty * self.window.cwnd).max(standing * mss) {
             self.emptied_at = now;
         }
         // Segments in the standing queue, at most 1 / delta at the target: the rate is window / standing.
-        let is_below = self.cwnd * self.delta * queueing <= standing * mss;
+        let is_below = self.window.cwnd * self.delta * queueing <= standing * mss;
         if self.in_slow_start && !is_below {
             self.in_slow_start = false;
             (self.is_up, self.steady, self.velocity) = (false, 0, 1.0);
-            (self.round_at, self.round_cwnd) = (now, self.cwnd);
+            (self.round_at, self.round_cwnd) = (now, self.window.cwnd);
         }
         let acked = real(ack.acked);
         if self.in_slow_start {
             if !ack.in_recovery {
-                self.cwnd = context.grown(self.cwnd, acked);
+                self.window.cwnd = context.grown(self.window.cwnd, acked);
             }
         } else {
             if now.since(self.round_at).secs() >= srtt {
                 self.end_round(now, srtt);
             }
-            let step = self.velocity * acked * mss / (self.delta * self.cwnd);
+            let step = self.velocity * acked * mss / (self.delta * self.window.cwnd);
             // No more than a window per round trip.
             let step = least(step, acked);
             if is_below != self.is_up && self.velocity > 1.0 {
@@ -182,14 +184,14 @@ impl Control for Copa {
                 self.steady = 0;
             }
             if !is_below {
-                let floor = least(self.params.min_window * mss, self.cwnd);
-                self.cwnd = (self.cwnd - step).max(floor);
+                let floor = least(self.params.min_window * mss, self.window.cwnd);
+                self.window.cwnd = (self.window.cwnd - step).max(floor);
             } else if !ack.in_recovery {
-                self.cwnd = context.grown(self.cwnd, step);
+                self.window.cwnd = context.grown(self.window.cwnd, step);
             }
         }
         self.pacing_rate =
-            Some(self.params.pacing_gain * self.cwnd / standing).filter(|rate| rate.is_finite());
+            Some(self.params.pacing_gain * self.window.cwnd / standing).filter(|rate| rate.is_finite());
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
@@ -199,21 +201,9 @@ impl Control for Copa {
             self.delta = least(2.0 * self.delta, self.params.delta);
         }
         if congestion.signal.restarts() {
-            self.cwnd = context.loss_window;
+            self.window.cwnd = context.loss_window;
             self.velocity = 1.0;
         }
-    }
-
-    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
-        self.cwnd += exit.kept_inflation;
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.cwnd = self.cwnd.max(undo.cwnd);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.cwnd = self.cwnd.min(self.initial_window);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
@@ -247,7 +237,7 @@ mod tests {
     fn acknowledged(copa: &mut Copa, ms: u64, rtt_ms: u64) -> f64 {
         let context = Context::new(Time(ms * MS), MSS).with_sent(0, 20_000).with_rtts(0.04, 0.04);
         copa.on_ack(&context, &Ack::new(1000, 1000).with_rtt(Some(Time(rtt_ms * MS))));
-        copa.cwnd / MSS
+        copa.window.cwnd / MSS
     }
 
     #[test]
@@ -259,7 +249,7 @@ mod tests {
         // per second; the rate is 20.1 / 45 ms = 447.
         assert!((acknowledged(&mut copa, 31, 45) - (20.1 - 2.0 / 20.1)).abs() < 1e-9);
         // A queue of 4 ms: 500 per second against 20.0 / 44 ms = 455.
-        let before = copa.cwnd / MSS;
+        let before = copa.window.cwnd / MSS;
         assert!((acknowledged(&mut copa, 32, 44) - (before + 2.0 / before)).abs() < 1e-9);
     }
 
@@ -283,7 +273,7 @@ mod tests {
         let mut copa = copa(20.0);
         let context = Context::new(Time(MS), MSS).with_sent(0, 20_000);
         copa.on_congestion(&context, &Congestion::new(Signal::FastRetransmit));
-        assert_eq!((copa.cwnd, copa.delta), (20.0 * MSS, 0.5));
+        assert_eq!((copa.window.cwnd, copa.delta), (20.0 * MSS, 0.5));
         (copa.is_competing, copa.delta) = (true, 0.1);
         copa.on_congestion(&context, &Congestion::new(Signal::FastRetransmit));
         assert_eq!(copa.delta, 0.2);
@@ -295,7 +285,7 @@ mod tests {
         for (segments, emptied_ms) in [(40.0, 31), (42.0, 1)] {
             let mut copa = copa(segments);
             acknowledged(&mut copa, 1, 40);
-            copa.cwnd = segments * MSS;
+            copa.window.cwnd = segments * MSS;
             acknowledged(&mut copa, 31, 41);
             assert_eq!(copa.emptied_at, Time(emptied_ms * MS), "{segments}");
         }

@@ -26,10 +26,10 @@
 //! Where it departs from the RFC: a window above the cubic function does not shrink to Reno's window.
 
 use crate::probes::W_MAX;
-use crate::toolbox::{RenoWindow, reno_window};
+use crate::toolbox::RenoWindow;
 use crate::{
     Ack, Congestion, CongestionControl, Context, Control, GrowWhen, ProbeInfo, SentSegment, Setup, Signal,
-    Undo,
+    Undo, window_in,
 };
 use dumbbell_units::math::{cbrt, least, real};
 use dumbbell_units::{Time, choice, params};
@@ -215,7 +215,7 @@ impl Cubic {
 
     #[cold]
     fn begin_epoch(&mut self, now: Time) -> Time {
-        let cwnd = self.window.cwnd();
+        let cwnd = self.window.cwnd;
         let epoch = &mut self.epoch;
         if std::mem::take(&mut epoch.from_slow_start) && !self.selected.timeout_clears {
             // RFC 9438 §4.8 and §4.10.
@@ -249,7 +249,7 @@ impl Cubic {
             Some(begun) => begun,
             None => self.begin_epoch(now),
         };
-        let cwnd = self.window.cwnd();
+        let cwnd = self.window.cwnd;
         let elapsed = now.since(begun).secs();
         let mut count = f64::INFINITY;
         if self.friendliness {
@@ -276,7 +276,7 @@ impl Cubic {
 
     /// An ACK above the threshold by the rules of Linux.
     fn avoid_counted(&mut self, additions: f64, now: Time, context: &Context, ack: &Ack) {
-        let cwnd = self.window.cwnd();
+        let cwnd = self.window.cwnd;
         self.counting.acked += additions;
         if self.counting.window != cwnd || now.since(self.counting.at) > UNCHANGED {
             self.update_count(additions, now, context, ack);
@@ -285,7 +285,7 @@ impl Cubic {
     }
 
     fn update_count(&mut self, additions: f64, now: Time, context: &Context, ack: &Ack) {
-        let cwnd = self.window.cwnd();
+        let cwnd = self.window.cwnd;
         let is_due = self.epoch.begun.is_none() || now != self.counting.at || self.tick == 0;
         if is_due {
             (self.counting.window, self.counting.at) = (cwnd, now);
@@ -331,7 +331,7 @@ impl Cubic {
 
     /// Moves Reno's window by what was acknowledged, and returns the number with which the window follows it.
     fn pulled_count(&mut self) -> f64 {
-        let window = (self.window.cwnd() / self.mss).floor();
+        let window = (self.window.cwnd / self.mss).floor();
         let step = (window * self.counting.eighths / 8.0).floor().max(1.0);
         let steps = ((self.counting.acked / step).ceil() - 1.0).max(0.0);
         self.counting.acked -= steps * step;
@@ -410,7 +410,7 @@ impl CongestionControl for Cubic {
 }
 
 impl Control for Cubic {
-    reno_window!(window);
+    window_in!(window);
 
     #[inline]
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
@@ -422,7 +422,7 @@ impl Control for Cubic {
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         *self.before_reduction = self.epoch;
-        let cwnd = self.window.cwnd();
+        let cwnd = self.window.cwnd;
         let epoch = &mut self.epoch;
         epoch.w_max =
             if self.fast_convergence && cwnd < epoch.w_max { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd };
@@ -441,7 +441,7 @@ impl Control for Cubic {
     }
 
     fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        if self.selected.undo_restores_epoch && self.window.cwnd() < undo.cwnd {
+        if self.selected.undo_restores_epoch && self.window.cwnd < undo.cwnd {
             self.epoch = *self.before_reduction;
         }
         self.window.on_undo(undo);

@@ -15,10 +15,7 @@
 
 use crate::probes::MARKED_FRACTION;
 use crate::toolbox::RenoWindow;
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal,
-    Undo,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Signal, window_in};
 use dumbbell_units::math::real;
 use dumbbell_units::params;
 
@@ -100,13 +97,7 @@ impl CongestionControl for Dctcp {
 }
 
 impl Control for Dctcp {
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh()
-    }
+    window_in!(window);
 
     fn reacts_to_marks(&self) -> bool {
         true
@@ -122,12 +113,12 @@ impl Control for Dctcp {
         let is_marked = ack.marked > 0;
         if is_marked && is_new && !ack.in_recovery {
             self.reduced_to = context.snd_nxt;
-            let cwnd = (self.window.cwnd() * (1.0 - self.alpha / 2.0)).max(2.0 * context.mss);
-            let cwnd = cwnd.min(self.window.cwnd().max(context.mss));
+            let cwnd = (self.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * context.mss);
+            let cwnd = cwnd.min(self.window.cwnd.max(context.mss));
             let ssthresh = cwnd.max(2.0 * context.mss);
             self.window.reduce(ssthresh, cwnd, context, &Congestion::new(Signal::EcnEcho));
         } else if !is_marked && (is_new || !self.params.holds) {
-            self.window.on_ack(context, ack);
+            self.window.increase(context, ack);
         }
     }
 
@@ -137,19 +128,7 @@ impl Control for Dctcp {
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.reduced_to = self.reduced_to.max(context.snd_nxt);
-        self.window.on_congestion(context, congestion);
-    }
-
-    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
-        self.window.on_recovery_exit(exit);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.window.on_restart();
+        self.window.halve(context, congestion);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

@@ -9,8 +9,8 @@
 //! the lower end of each row.
 
 use crate::probes::INCREASE;
-use crate::toolbox::{RenoWindow, reno_window};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Undo};
+use crate::toolbox::RenoWindow;
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
 use dumbbell_units::math::{ln, pow};
 use dumbbell_units::params;
 
@@ -57,7 +57,7 @@ fn response(params: &HighSpeedParams, segments: f64) -> (f64, f64) {
 impl HighSpeed {
     #[inline]
     fn follow(&mut self, mss: f64) {
-        let segments = self.window.cwnd() / mss;
+        let segments = self.window.cwnd / mss;
         if segments < self.segments || segments >= self.segments + 1.0 {
             self.segments = segments.floor();
             (self.increase, self.decrease) = response(&self.params, self.segments);
@@ -80,13 +80,13 @@ impl CongestionControl for HighSpeed {
 }
 
 impl Control for HighSpeed {
-    reno_window!(window);
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
             self.follow(context.mss);
-            let count = self.window.cwnd() / (context.mss * self.increase);
+            let count = self.window.cwnd / (context.mss * self.increase);
             self.window.grow(additions, count, context);
         }
     }
@@ -94,10 +94,6 @@ impl Control for HighSpeed {
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.follow(context.mss);
         self.window.keep(1.0 - self.decrease, context, congestion);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

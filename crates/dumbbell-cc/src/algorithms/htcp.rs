@@ -15,7 +15,7 @@
 use crate::probes::INCREASE;
 use crate::toolbox::RenoWindow;
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Setup, Undo, window_in,
 };
 use dumbbell_units::math::real;
 use dumbbell_units::{Time, choice, params};
@@ -102,7 +102,7 @@ impl Htcp {
     fn measure_throughput(&mut self, context: &Context, ack: &Ack) {
         self.counted += real(ack.delivered);
         let elapsed = context.now.since(self.counted_since).secs();
-        let enough = self.window.cwnd() - self.increase.max(1.0) * context.mss;
+        let enough = self.window.cwnd - self.increase.max(1.0) * context.mss;
         if self.counted < enough || elapsed < self.rtt_min || elapsed <= 0.0 {
             return;
         }
@@ -173,15 +173,7 @@ impl CongestionControl for Htcp {
 }
 
 impl Control for Htcp {
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd()
-    }
-
-    #[inline]
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh()
-    }
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if ack.in_recovery {
@@ -195,7 +187,7 @@ impl Control for Htcp {
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
             self.increase = self.increase_at(context.now);
-            let count = self.window.cwnd() / (context.mss * self.increase);
+            let count = self.window.cwnd / (context.mss * self.increase);
             self.window.grow(additions, count, context);
         }
     }
@@ -218,16 +210,12 @@ impl Control for Htcp {
 
     fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
         self.episode.begun = context.now;
-        self.window.on_recovery_exit(exit);
+        self.window.on_recovery_exit(context, exit);
     }
 
     fn on_undo(&mut self, _context: &Context, undo: &Undo) {
         self.episode = self.before_reduction;
         self.window.on_undo(undo);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.window.on_restart();
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

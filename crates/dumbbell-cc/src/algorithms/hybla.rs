@@ -10,8 +10,8 @@
 //! rho, and the window is not limited to 65535 segments. Slow start adds at most 2^32 segments at once, and does not pass
 //! the threshold.
 
-use crate::toolbox::RenoGrowth;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, RecoveryExit, Restart, Setup, Undo};
+use crate::toolbox::RenoWindow;
+use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, window_in};
 use dumbbell_units::math::{least, pow};
 use dumbbell_units::{Time, params};
 
@@ -28,10 +28,7 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Hybla {
     reference: f64,
-    growth: RenoGrowth,
-    initial_window: f64,
-    cwnd: f64,
-    ssthresh: f64,
+    window: RenoWindow,
     /// Smoothed round-trip time in seconds, and its minimum; infinite before the first sample.
     srtt: f64,
     srtt_min: f64,
@@ -61,10 +58,7 @@ impl CongestionControl for Hybla {
     fn new(params: &HyblaParams, setup: &Setup) -> Self {
         Hybla {
             reference: params.reference.secs(),
-            growth: RenoGrowth::new(setup.rules),
-            initial_window: setup.initial_window,
-            cwnd: setup.initial_window,
-            ssthresh: setup.initial_ssthresh,
+            window: RenoWindow::new(setup),
             srtt: f64::INFINITY,
             srtt_min: f64::INFINITY,
             rho_squared: 1.0,
@@ -74,15 +68,7 @@ impl CongestionControl for Hybla {
 }
 
 impl Control for Hybla {
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    #[inline]
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -92,38 +78,23 @@ impl Control for Hybla {
             return;
         }
         let mss = context.mss;
-        let rules = &self.growth.rules;
+        let rules = self.window.rules();
         let mut additions = rules.additions(ack, mss);
-        if rules.in_slow_start(self.cwnd, self.ssthresh) {
-            let early = rules.additions_below(additions, self.cwnd, self.ssthresh, self.doubling * mss);
-            let most = (self.ssthresh - self.cwnd).max(mss);
-            self.cwnd = context.grown(self.cwnd, least(early * self.doubling * mss, most));
+        if rules.in_slow_start(self.window.cwnd, self.window.ssthresh) {
+            let early =
+                rules.additions_below(additions, self.window.cwnd, self.window.ssthresh, self.doubling * mss);
+            let most = (self.window.ssthresh - self.window.cwnd).max(mss);
+            self.window.cwnd = context.grown(self.window.cwnd, least(early * self.doubling * mss, most));
             additions -= early;
         }
         if additions > 0.0 {
-            let growth = self.growth.per(additions, self.cwnd / (mss * self.rho_squared), self.cwnd, context);
-            self.cwnd = context.grown(self.cwnd, growth);
+            let count = self.window.cwnd / (mss * self.rho_squared);
+            self.window.grow(additions, count, context);
         }
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let (ssthresh, cwnd) = self.growth.rules.halved(self.cwnd, context);
-        self.growth.restart();
-        self.ssthresh = ssthresh;
-        self.cwnd = if congestion.signal.restarts() { context.loss_window } else { cwnd };
-    }
-
-    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
-        self.cwnd += exit.kept_inflation;
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.cwnd = self.cwnd.max(undo.cwnd);
-        self.ssthresh = self.ssthresh.max(undo.ssthresh);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.cwnd = self.cwnd.min(self.initial_window);
+        self.window.halve(context, congestion);
     }
 }
 

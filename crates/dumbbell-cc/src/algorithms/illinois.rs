@@ -10,8 +10,8 @@
 //! are those of Linux, which follows the paper.
 
 use crate::probes::{BASE_RTT, INCREASE};
-use crate::toolbox::{RenoWindow, reno_window};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Undo};
+use crate::toolbox::RenoWindow;
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
 use dumbbell_units::params;
 
 params! {
@@ -138,7 +138,7 @@ impl CongestionControl for Illinois {
 }
 
 impl Control for Illinois {
-    reno_window!(window);
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -149,12 +149,12 @@ impl Control for Illinois {
             self.samples += 1.0;
         }
         if ack.ack >= self.round_end {
-            self.on_round_end(self.window.cwnd() / context.mss);
+            self.on_round_end(self.window.cwnd / context.mss);
             self.round_end = context.snd_nxt.max(ack.ack + 1);
         }
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
-            let count = self.window.cwnd() / (context.mss * self.alpha);
+            let count = self.window.cwnd / (context.mss * self.alpha);
             self.window.grow(additions, count, context);
         }
     }
@@ -167,10 +167,6 @@ impl Control for Illinois {
             self.has_been_above = false;
             self.rounds_below = 0;
         }
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

@@ -10,9 +10,7 @@
 //! the queueing delay is three quarters of the target, and at a loss.
 
 use crate::probes::{BASE_RTT, QUEUEING_DELAY};
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Window, window_in};
 use dumbbell_units::math::{least, real};
 use dumbbell_units::{Time, params};
 
@@ -98,9 +96,7 @@ impl Delays {
 pub struct Ledbat {
     params: LedbatParams,
     delays: Delays,
-    cwnd: f64,
-    ssthresh: f64,
-    initial_window: f64,
+    window: Window,
 }
 
 impl CongestionControl for Ledbat {
@@ -112,24 +108,20 @@ impl CongestionControl for Ledbat {
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, QUEUEING_DELAY];
 
     fn new(params: &LedbatParams, setup: &Setup) -> Self {
+        let mut window = Window::new(setup);
+        if !params.slow_start {
+            window.ssthresh = setup.mss;
+        }
         Ledbat {
             params: params.clone(),
             delays: Delays::new(setup.now, params.base_history, params.base_interval, params.current_filter),
-            cwnd: setup.initial_window,
-            ssthresh: if params.slow_start { setup.initial_ssthresh } else { setup.mss },
-            initial_window: setup.initial_window,
+            window,
         }
     }
 }
 
 impl Control for Ledbat {
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -143,42 +135,30 @@ impl Control for Ledbat {
         let target = self.params.target.secs();
         let acked = real(ack.acked);
         let offset = (target - queueing) / target;
-        let mut growth = self.params.gain * offset * acked * mss / self.cwnd;
-        if self.params.slow_start && self.cwnd < self.ssthresh {
+        let mut growth = self.params.gain * offset * acked * mss / self.window.cwnd;
+        if self.params.slow_start && self.window.cwnd < self.window.ssthresh {
             if queueing > 0.75 * target {
-                self.ssthresh = self.cwnd;
+                self.window.ssthresh = self.window.cwnd;
             } else {
                 growth = acked;
             }
         }
         if growth > 0.0 {
             let most = context.flight_size + self.params.allowed_increase * mss.max(growth);
-            self.cwnd = least(context.grown(self.cwnd, growth), most.max(self.cwnd));
+            self.window.cwnd = least(context.grown(self.window.cwnd, growth), most.max(self.window.cwnd));
         } else {
-            let floor = least(self.params.min_window * mss, self.cwnd);
-            self.cwnd = (self.cwnd + growth).max(floor);
+            let floor = least(self.params.min_window * mss, self.window.cwnd);
+            self.window.cwnd = (self.window.cwnd + growth).max(floor);
         }
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let half = (self.cwnd / 2.0).max(self.params.min_window * context.mss);
+        let half = (self.window.cwnd / 2.0).max(self.params.min_window * context.mss);
         if self.params.slow_start {
-            self.ssthresh = half;
+            self.window.ssthresh = half;
         }
-        self.cwnd = if congestion.signal.restarts() { context.loss_window } else { least(self.cwnd, half) };
-    }
-
-    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
-        self.cwnd += exit.kept_inflation;
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.cwnd = self.cwnd.max(undo.cwnd);
-        self.ssthresh = self.ssthresh.max(undo.ssthresh);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.cwnd = self.cwnd.min(self.initial_window);
+        self.window.cwnd =
+            if congestion.signal.restarts() { context.loss_window } else { least(self.window.cwnd, half) };
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
@@ -200,7 +180,7 @@ mod tests {
     fn acknowledged(ledbat: &mut Ledbat, ms: u64, rtt_ms: u64) -> f64 {
         let context = Context::new(Time(ms * 1_000_000), MSS).with_sent(0, 10_000);
         ledbat.on_ack(&context, &Ack::new(1000, 1000).with_rtt(Some(Time(rtt_ms * 1_000_000))));
-        ledbat.cwnd / MSS
+        ledbat.window.cwnd / MSS
     }
 
     #[test]
@@ -213,7 +193,7 @@ mod tests {
         assert!((acknowledged(&mut ledbat, 1, 150) - 10.1).abs() < 1e-9);
         assert!((acknowledged(&mut ledbat, 2, 200) - (10.1 - 0.5 / 10.1)).abs() < 1e-9);
         // With 10 segments in flight, the window does not exceed 11.
-        ledbat.cwnd = 10.95 * MSS;
+        ledbat.window.cwnd = 10.95 * MSS;
         assert_eq!(acknowledged(&mut ledbat, 3, 50), 11.0);
     }
 
@@ -239,7 +219,7 @@ mod tests {
         let context = Context::new(Time::ZERO, MSS).with_sent(0, 10_000);
         let windows = [0, 1, 2].map(|_| {
             ledbat.on_congestion(&context, &Congestion::new(Signal::FastRetransmit));
-            ledbat.cwnd / MSS
+            ledbat.window.cwnd / MSS
         });
         assert_eq!(windows, [5.0, 2.5, 2.0]);
     }

@@ -9,9 +9,7 @@
 
 use super::ledbat::Delays;
 use crate::probes::{BASE_RTT, QUEUEING_DELAY};
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Window, window_in};
 use dumbbell_units::math::{least, real};
 use dumbbell_units::{Time, params};
 
@@ -59,9 +57,7 @@ enum Slowdown {
 pub struct LedbatPp {
     params: LedbatPpParams,
     delays: Delays,
-    cwnd: f64,
-    ssthresh: f64,
-    initial_window: f64,
+    window: Window,
     slowdown: Slowdown,
 }
 
@@ -84,12 +80,12 @@ impl LedbatPp {
     fn slow_down(&mut self, context: &Context, ack: &Ack) -> bool {
         let now = context.now;
         match self.slowdown {
-            Slowdown::None if self.params.slowdown && self.cwnd >= self.ssthresh => {
+            Slowdown::None if self.params.slowdown && self.window.cwnd >= self.window.ssthresh => {
                 self.slowdown = Slowdown::At(now + LedbatPp::two_round_trips(context, ack));
             }
             Slowdown::At(at) if now >= at => {
-                self.ssthresh = self.cwnd;
-                self.cwnd = least(self.cwnd, self.params.min_window * context.mss);
+                self.window.ssthresh = self.window.cwnd;
+                self.window.cwnd = least(self.window.cwnd, self.params.min_window * context.mss);
                 self.slowdown = Slowdown::Empty(now);
                 return true;
             }
@@ -99,7 +95,7 @@ impl LedbatPp {
                 }
                 self.slowdown = Slowdown::Back(since);
             }
-            Slowdown::Back(since) if self.cwnd >= self.ssthresh => {
+            Slowdown::Back(since) if self.window.cwnd >= self.window.ssthresh => {
                 let duration = now.since(since).secs();
                 self.slowdown = Slowdown::At(now + Time::from_secs(self.params.slowdown_period * duration));
             }
@@ -120,22 +116,14 @@ impl CongestionControl for LedbatPp {
         LedbatPp {
             params: params.clone(),
             delays: Delays::new(setup.now, params.base_history, params.base_interval, params.current_filter),
-            cwnd: setup.initial_window,
-            ssthresh: setup.initial_ssthresh,
-            initial_window: setup.initial_window,
+            window: Window::new(setup),
             slowdown: Slowdown::None,
         }
     }
 }
 
 impl Control for LedbatPp {
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -148,44 +136,35 @@ impl Control for LedbatPp {
         let (mss, acked) = (context.mss, real(ack.acked));
         let (gain, target) = (self.gain(), self.params.target.secs());
         let is_returning = matches!(self.slowdown, Slowdown::Back(_));
-        if self.cwnd < self.ssthresh {
+        if self.window.cwnd < self.window.ssthresh {
             if queueing > self.params.slow_start_exit * target && !is_returning {
-                self.ssthresh = self.cwnd;
+                self.window.ssthresh = self.window.cwnd;
             } else {
-                let growth = least(gain * acked, self.ssthresh - self.cwnd);
-                self.cwnd = context.grown(self.cwnd, growth);
+                let growth = least(gain * acked, self.window.ssthresh - self.window.cwnd);
+                self.window.cwnd = context.grown(self.window.cwnd, growth);
                 return;
             }
         }
-        let round = acked / self.cwnd;
+        let round = acked / self.window.cwnd;
         if queueing < target {
-            self.cwnd = context.grown(self.cwnd, gain * mss * round);
+            self.window.cwnd = context.grown(self.window.cwnd, gain * mss * round);
         } else {
-            let excess = self.params.decrease * self.cwnd * (queueing / target - 1.0);
-            let change = (gain * mss - excess).max(-self.cwnd / 2.0) * round;
-            let floor = least(self.params.min_window * mss, self.cwnd);
-            self.cwnd =
-                if change > 0.0 { context.grown(self.cwnd, change) } else { (self.cwnd + change).max(floor) };
+            let excess = self.params.decrease * self.window.cwnd * (queueing / target - 1.0);
+            let change = (gain * mss - excess).max(-self.window.cwnd / 2.0) * round;
+            let floor = least(self.params.min_window * mss, self.window.cwnd);
+            self.window.cwnd = if change > 0.0 {
+                context.grown(self.window.cwnd, change)
+            } else {
+                (self.window.cwnd + change).max(floor)
+            };
         }
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let half = (self.cwnd / 2.0).max(self.params.min_window * context.mss);
-        self.ssthresh = half;
-        self.cwnd = if congestion.signal.restarts() { context.loss_window } else { least(self.cwnd, half) };
-    }
-
-    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
-        self.cwnd += exit.kept_inflation;
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.cwnd = self.cwnd.max(undo.cwnd);
-        self.ssthresh = self.ssthresh.max(undo.ssthresh);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.cwnd = self.cwnd.min(self.initial_window);
+        let half = (self.window.cwnd / 2.0).max(self.params.min_window * context.mss);
+        self.window.ssthresh = half;
+        self.window.cwnd =
+            if congestion.signal.restarts() { context.loss_window } else { least(self.window.cwnd, half) };
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
@@ -212,7 +191,7 @@ mod tests {
     fn acknowledged(flow: &mut LedbatPp, ms: u64, rtt_ms: u64) -> f64 {
         let context = Context::new(Time(ms * 1_000_000), MSS).with_sent(0, 20_000).with_rtts(0.1, 0.1);
         flow.on_ack(&context, &Ack::new(1000, 1000).with_rtt(Some(Time(rtt_ms * 1_000_000))));
-        flow.cwnd / MSS
+        flow.window.cwnd / MSS
     }
 
     #[test]
@@ -232,7 +211,7 @@ mod tests {
         let mut flow = ledbatpp(true);
         acknowledged(&mut flow, 0, 100);
         assert_eq!(flow.slowdown, Slowdown::At(Time(200_000_000)));
-        let before = flow.cwnd;
+        let before = flow.window.cwnd;
         assert_eq!(acknowledged(&mut flow, 200, 100), 2.0);
         assert_eq!(acknowledged(&mut flow, 399, 100), 2.0);
         // Back by half a segment per ACK.
@@ -240,7 +219,7 @@ mod tests {
         (0..40).for_each(|_| {
             acknowledged(&mut flow, 500, 100);
         });
-        assert!(flow.cwnd >= before);
+        assert!(flow.window.cwnd >= before);
         // 300 ms from its start to the return: the next begins 2.7 s later.
         assert_eq!(flow.slowdown, Slowdown::At(Time(3_200_000_000)));
     }

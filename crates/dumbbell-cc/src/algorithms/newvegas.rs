@@ -18,10 +18,7 @@
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, VegasWindow};
 use crate::probes::{ALPHA, BASE_RTT, VEGAS_DIFF};
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal,
-    Undo, UnusedWindow,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Signal, window_in};
 use dumbbell_units::{Time, choice, params};
 
 choice! {
@@ -179,7 +176,7 @@ impl BandWindow {
     /// New data was acknowledged.
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if !ack.in_recovery {
-            if let Some(check) = self.rounds.poll_check(context, ack, self.window.cwnd()) {
+            if let Some(check) = self.rounds.poll_check(context, ack, self.window.cwnd) {
                 if self.window.is_in_avoidance() {
                     let rtt = self.band_rtt(&check, ack);
                     self.decide(check.diff, rtt, context, ack);
@@ -204,7 +201,7 @@ impl BandWindow {
     }
 
     fn decide(&mut self, diff: f64, rtt: Option<f64>, context: &Context, ack: &Ack) {
-        let before = self.window.cwnd();
+        let before = self.window.cwnd;
         let is_granted = diff < self.band.alpha;
         if diff > self.band.beta {
             self.window.shrink(context.mss);
@@ -214,7 +211,7 @@ impl BandWindow {
             self.window.hold();
         }
         let has_grown = match self.increase {
-            Increase::AtOnce => self.window.cwnd() > before,
+            Increase::AtOnce => self.window.cwnd > before,
             // The growth follows: the decision counts as growth.
             Increase::Spread => is_granted,
         };
@@ -261,13 +258,7 @@ impl CongestionControl for NewVegas {
 }
 
 impl Control for NewVegas {
-    fn cwnd(&self) -> f64 {
-        self.moving.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.moving.window.ssthresh()
-    }
+    window_in!(moving.window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         self.moving.on_ack(context, ack);
@@ -279,23 +270,6 @@ impl Control for NewVegas {
         if congestion.signal == Signal::Timeout && self.timeout_avoidance {
             self.moving.window.skip_slow_start();
         }
-    }
-
-    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
-        self.moving.window.on_recovery_exit(context, exit);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.moving.window.on_undo(undo);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.moving.window.on_restart();
-    }
-
-    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
-        self.moving.window.on_unused_window(unused);
-        true
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
@@ -331,13 +305,13 @@ pub(crate) mod tests {
         moving.band.on_round(Some(0.1), true);
         (1..=rounds)
             .map(|round| {
-                let before = moving.window.cwnd();
+                let before = moving.window.cwnd;
                 let (alpha, beta) = (moving.band.alpha, moving.band.beta);
                 let queued = before / MSS - 15.0;
                 let ack = Ack::new(MSS as u64, MSS as u64);
                 let rtt = 0.1 + 0.001 * f64::from(round);
                 moving.decide(queued, Some(rtt), &context(before), &ack);
-                (before / MSS, alpha, beta, queued, moving.window.cwnd() / MSS)
+                (before / MSS, alpha, beta, queued, moving.window.cwnd / MSS)
             })
             .collect()
     }

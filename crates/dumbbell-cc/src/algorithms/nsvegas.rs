@@ -11,9 +11,9 @@
 //! discard). Retransmitted data does not end a round early.
 
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
-use crate::toolbox::RenoGrowth;
+use crate::toolbox::RenoWindow;
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Setup, window_in,
 };
 use dumbbell_units::params;
 
@@ -36,10 +36,7 @@ params! {
 #[derive(Clone, Debug)]
 pub struct NsVegas {
     params: NsVegasParams,
-    growth: RenoGrowth,
-    initial_window: f64,
-    cwnd: f64,
-    ssthresh: f64,
+    window: RenoWindow,
     /// Minimum round-trip times of the connection and of the round, in seconds.
     base_rtt: f64,
     rtt_minimum: f64,
@@ -59,44 +56,40 @@ impl NsVegas {
     }
 
     fn is_below_ssthresh(&self) -> bool {
-        self.growth.rules.in_slow_start(self.cwnd, self.ssthresh)
+        self.window.rules().in_slow_start(self.window.cwnd, self.window.ssthresh)
     }
 
     fn grow(&mut self, bytes: f64, context: &Context) {
-        self.cwnd = context.grown(self.cwnd, bytes);
-    }
-
-    fn grow_as_reno(&mut self, context: &Context, ack: &Ack) {
-        self.cwnd = self.growth.grown(self.cwnd, self.ssthresh, context, ack);
+        self.window.cwnd = context.grown(self.window.cwnd, bytes);
     }
 
     /// The threshold, at least one segment below the window, and at least two segments.
     fn kept_threshold(&self, mss: f64) -> f64 {
-        self.ssthresh.min(self.cwnd - mss).max(2.0 * mss)
+        self.window.ssthresh.min(self.window.cwnd - mss).max(2.0 * mss)
     }
 
     fn check(&mut self, context: &Context) {
         let mss = context.mss;
-        let window = (self.cwnd / mss).floor();
+        let window = (self.window.cwnd / mss).floor();
         let target = (window * (self.base_rtt / self.rtt_minimum)).floor();
         let queued = window - target;
         self.queued = Some(queued);
         let NsVegasParams { alpha, beta, gamma } = self.params;
         if self.is_below_ssthresh() {
             if queued > gamma as f64 {
-                self.cwnd = window.min(target + 1.0).max(1.0) * mss;
-                self.ssthresh = self.kept_threshold(mss);
+                self.window.cwnd = window.min(target + 1.0).max(1.0) * mss;
+                self.window.ssthresh = self.kept_threshold(mss);
             } else {
                 self.grow(mss, context);
             }
         } else if queued > beta as f64 {
-            self.cwnd = (window - 1.0).max(2.0) * mss;
-            self.ssthresh = self.kept_threshold(mss);
+            self.window.cwnd = (window - 1.0).max(2.0) * mss;
+            self.window.ssthresh = self.kept_threshold(mss);
         } else if queued < alpha as f64 {
-            self.cwnd = window * mss;
+            self.window.cwnd = window * mss;
             self.grow(mss, context);
         }
-        self.ssthresh = self.ssthresh.max((0.75 * self.cwnd).floor());
+        self.window.ssthresh = self.window.ssthresh.max((0.75 * self.window.cwnd).floor());
     }
 }
 
@@ -111,10 +104,7 @@ impl CongestionControl for NsVegas {
     fn new(params: &NsVegasParams, setup: &Setup) -> Self {
         NsVegas {
             params: params.clone(),
-            growth: RenoGrowth::new(setup.rules),
-            initial_window: setup.initial_window,
-            cwnd: setup.initial_window,
-            ssthresh: setup.initial_ssthresh,
+            window: RenoWindow::new(setup),
             base_rtt: f64::INFINITY,
             rtt_minimum: f64::INFINITY,
             samples: 0,
@@ -130,13 +120,7 @@ impl CongestionControl for NsVegas {
 }
 
 impl Control for NsVegas {
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -150,46 +134,35 @@ impl Control for NsVegas {
         }
         let snd_nxt = context.snd_nxt.max(ack.ack);
         match self.repair_end {
-            Some(end) if ack.ack < end => self.grow_as_reno(context, ack),
+            Some(end) if ack.ack < end => self.window.increase(context, ack),
             Some(_) => {
                 self.repair_end = None;
                 self.begin_round(snd_nxt);
             }
             None if ack.ack >= self.round_end => {
                 if self.samples <= FEW_SAMPLES {
-                    self.grow_as_reno(context, ack);
+                    self.window.increase(context, ack);
                 } else {
                     self.check(context);
                 }
                 self.begin_round(snd_nxt);
             }
-            None if self.is_below_ssthresh() => self.grow_as_reno(context, ack),
+            None if self.is_below_ssthresh() => self.window.increase(context, ack),
             None => {}
         }
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        self.growth.restart();
-        self.ssthresh = self.kept_threshold(context.mss);
-        self.cwnd = self.ssthresh;
+        let kept = self.kept_threshold(context.mss);
+        self.window.reduce(kept, kept, context, congestion);
         if congestion.signal.restarts() {
-            self.cwnd = context.loss_window;
             self.repair_end = Some(context.snd_nxt.max(self.repair_end.unwrap_or(0)));
         }
     }
 
     fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
-        self.cwnd += exit.kept_inflation;
+        self.window.on_recovery_exit(context, exit);
         self.begin_round(context.snd_nxt);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.cwnd = self.cwnd.max(undo.cwnd);
-        self.ssthresh = self.ssthresh.max(undo.ssthresh);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.cwnd = self.cwnd.min(self.initial_window);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

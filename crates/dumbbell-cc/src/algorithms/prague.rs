@@ -12,8 +12,7 @@
 
 use crate::probes::MARKED_FRACTION;
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Signal,
-    Undo,
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Signal, Window, window_in,
 };
 use dumbbell_units::math::{least, real};
 use dumbbell_units::{Ecn, Time, params};
@@ -43,9 +42,7 @@ params! {
 #[derive(Clone, Debug)]
 pub struct Prague {
     params: PragueParams,
-    cwnd: f64,
-    ssthresh: f64,
-    initial_window: f64,
+    window: Window,
     alpha: f64,
     delivered: f64,
     marked: f64,
@@ -68,7 +65,9 @@ pub struct Prague {
 impl Prague {
     /// True if a round trip shorter than the target counts as the target.
     fn is_independent(&self) -> bool {
-        self.params.rtt_independence && self.cwnd >= self.ssthresh && self.rounds >= self.params.rtt_rounds
+        self.params.rtt_independence
+            && self.window.cwnd >= self.window.ssthresh
+            && self.rounds >= self.params.rtt_rounds
     }
 
     /// True if the target has passed since `last`, or the flow depends on its round-trip time.
@@ -93,9 +92,9 @@ impl Prague {
         self.reduced_to = context.snd_nxt;
         if self.target_has_passed(context.now, self.reduced_at) {
             self.reduced_at = Some(context.now);
-            let least_window = least(self.params.min_window * context.mss, self.cwnd);
-            self.cwnd = (self.cwnd * (1.0 - self.alpha / 2.0)).max(least_window);
-            self.ssthresh = self.cwnd;
+            let least_window = least(self.params.min_window * context.mss, self.window.cwnd);
+            self.window.cwnd = (self.window.cwnd * (1.0 - self.alpha / 2.0)).max(least_window);
+            self.window.ssthresh = self.window.cwnd;
         }
     }
 
@@ -108,13 +107,13 @@ impl Prague {
         }
         (self.delivered, self.marked) = (0.0, 0.0);
         self.end = context.snd_nxt;
-        self.rounds += u64::from(self.cwnd >= self.ssthresh);
+        self.rounds += u64::from(self.window.cwnd >= self.window.ssthresh);
     }
 
     fn set_pacing_rate(&mut self) {
         if self.srtt > 0.0 {
-            let factor = if self.cwnd < self.ssthresh / 2.0 { 2.0 } else { 1.0 };
-            self.pacing_rate = Some(factor * self.cwnd / self.srtt);
+            let factor = if self.window.cwnd < self.window.ssthresh / 2.0 { 2.0 } else { 1.0 };
+            self.pacing_rate = Some(factor * self.window.cwnd / self.srtt);
         }
     }
 }
@@ -131,9 +130,7 @@ impl CongestionControl for Prague {
     fn new(params: &PragueParams, setup: &Setup) -> Self {
         Prague {
             params: params.clone(),
-            cwnd: setup.initial_window,
-            ssthresh: setup.initial_ssthresh,
-            initial_window: setup.initial_window,
+            window: Window::new(setup),
             alpha: params.initial_alpha,
             delivered: 0.0,
             marked: 0.0,
@@ -152,13 +149,7 @@ impl CongestionControl for Prague {
 }
 
 impl Control for Prague {
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
+    window_in!(window);
 
     fn pacing_rate(&self) -> Option<f64> {
         self.pacing_rate
@@ -186,12 +177,12 @@ impl Control for Prague {
         }
         let unmarked = real(ack.acked.saturating_sub(ack.marked));
         if !ack.in_recovery && unmarked > 0.0 {
-            let growth = if self.cwnd < self.ssthresh {
+            let growth = if self.window.cwnd < self.window.ssthresh {
                 unmarked
             } else {
-                self.increase() * context.mss * unmarked / self.cwnd
+                self.increase() * context.mss * unmarked / self.window.cwnd
             };
-            self.cwnd = context.grown(self.cwnd, growth);
+            self.window.cwnd = context.grown(self.window.cwnd, growth);
         }
         if ack.ack >= self.end && self.target_has_passed(context.now, Some(self.updated_at)) {
             self.end_round(context);
@@ -205,23 +196,13 @@ impl Control for Prague {
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.is_exact &= congestion.signal != Signal::EcnEcho;
-        self.ssthresh = (self.cwnd / 2.0).max(self.params.min_window * context.mss);
-        self.cwnd =
-            if congestion.signal.restarts() { context.loss_window } else { least(self.cwnd, self.ssthresh) };
+        self.window.ssthresh = (self.window.cwnd / 2.0).max(self.params.min_window * context.mss);
+        self.window.cwnd = if congestion.signal.restarts() {
+            context.loss_window
+        } else {
+            least(self.window.cwnd, self.window.ssthresh)
+        };
         self.set_pacing_rate();
-    }
-
-    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
-        self.cwnd += exit.kept_inflation;
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.cwnd = self.cwnd.max(undo.cwnd);
-        self.ssthresh = self.ssthresh.max(undo.ssthresh);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.cwnd = self.cwnd.min(self.initial_window);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
@@ -250,18 +231,18 @@ mod tests {
         let mut prague = prague(PragueParams { rtt_rounds: 0, ..PragueParams::default() }, 10.0);
         // 5 ms of 25 ms: (1/5)^2 = 0.04 segments per round trip; one of ten segments adds a tenth of it.
         prague.on_ack(&context(5, 0, 10_000, 0.005), &Ack::new(1000, 1000));
-        assert!((prague.cwnd - (10.0 + 0.004) * MSS).abs() < 1e-6, "{}", prague.cwnd);
+        assert!((prague.window.cwnd - (10.0 + 0.004) * MSS).abs() < 1e-6, "{}", prague.window.cwnd);
         // With 50 ms, a segment per round trip.
-        let before = prague.cwnd;
+        let before = prague.window.cwnd;
         prague.on_ack(&context(10, 1000, 10_000, 0.05), &Ack::new(2000, 1000));
-        assert!((prague.cwnd - before - MSS * MSS / before).abs() < 1e-6);
+        assert!((prague.window.cwnd - before - MSS * MSS / before).abs() < 1e-6);
     }
 
     /// The window, in segments, after an ACK with a mark at this time of the segment that ends at `ack`; 20 are in flight.
     fn after_mark(prague: &mut Prague, ms: u64, ack: u64) -> f64 {
         let context = context(ms, ack - 1000, ack + 19_000, 0.01);
         prague.on_ack(&context, &Ack::new(ack, 1000).with_marked(1000));
-        prague.cwnd / MSS
+        prague.window.cwnd / MSS
     }
 
     #[test]
@@ -272,8 +253,8 @@ mod tests {
         // The 20 segments up to byte 20,000 were in flight: their marks do nothing, and the ACK without one adds 1/15.
         assert_eq!(after_mark(&mut prague, 2, 2000), 15.0);
         prague.on_ack(&context(3, 2000, 20_000, 0.01), &Ack::new(3000, 1000));
-        assert!((prague.cwnd / MSS - (15.0 + 1.0 / 15.0)).abs() < 1e-9);
-        let before = prague.cwnd / MSS;
+        assert!((prague.window.cwnd / MSS - (15.0 + 1.0 / 15.0)).abs() < 1e-9);
+        let before = prague.window.cwnd / MSS;
         assert_eq!(after_mark(&mut prague, 10, 20_000), before);
         // The next one does. 2 of 3 ACKs up to byte 20,000 had marks: 0.53125 + (2/3 - 0.53125) / 16 = 0.539714.
         assert!((after_mark(&mut prague, 11, 21_000) - before * (1.0 - 0.539_714 / 2.0)).abs() < 1e-5);
@@ -299,9 +280,9 @@ mod tests {
             );
         }
         assert_eq!(prague.alpha, 1.0);
-        let before = prague.cwnd;
+        let before = prague.window.cwnd;
         prague.on_ack(&context(20, 400_000, 420_000, 0.01), &Ack::new(401_000, 1000).with_marked(1000));
-        assert_eq!(prague.cwnd, before / 2.0);
+        assert_eq!(prague.window.cwnd, before / 2.0);
     }
 
     #[test]
@@ -310,7 +291,7 @@ mod tests {
         prague.on_ack(&context(1, 0, 10_000, 0.01), &Ack::new(1000, 1000));
         // 10.1 segments in 10 ms.
         assert!((prague.pacing_rate().unwrap() - 1_010_000.0).abs() < 1e-3);
-        prague.ssthresh = f64::INFINITY;
+        prague.window.ssthresh = f64::INFINITY;
         prague.on_ack(&context(1, 1000, 10_000, 0.01), &Ack::new(2000, 1000));
         assert!((prague.pacing_rate().unwrap() - 2_220_000.0).abs() < 1e-3);
     }
@@ -320,7 +301,7 @@ mod tests {
         let mut prague = prague(PragueParams::default(), 20.0);
         assert_eq!(prague.ecn_codepoint(), Ecn::Ect1);
         prague.on_congestion(&context(1, 0, 20_000, 0.01), &Congestion::new(Signal::EcnEcho));
-        assert_eq!((prague.cwnd, prague.ecn_codepoint()), (10.0 * MSS, Ecn::Ect0));
+        assert_eq!((prague.window.cwnd, prague.ecn_codepoint()), (10.0 * MSS, Ecn::Ect0));
     }
 
     #[test]
@@ -328,7 +309,7 @@ mod tests {
         let mut prague = prague(PragueParams::default(), 10.0);
         prague.srtt = 0.01;
         for (ssthresh, segments_per_second) in [(20.0, 1000.0), (20.1, 2000.0)] {
-            prague.ssthresh = ssthresh * MSS;
+            prague.window.ssthresh = ssthresh * MSS;
             prague.set_pacing_rate();
             assert_eq!(prague.pacing_rate(), Some(segments_per_second * MSS), "{ssthresh}");
         }

@@ -8,10 +8,7 @@
 //! of RFC 8511 recommends 0.8. The default is that of RFC 3168, which treats both alike.
 
 use crate::toolbox::RenoWindow;
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, RecoveryExit, Restart, Setup, Signal, Undo,
-    UnusedWindow,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, Signal, window_in};
 use dumbbell_units::params;
 
 params! {
@@ -38,49 +35,24 @@ impl CongestionControl for Reno {
     const TAKES_SLOW_START: bool = true;
 
     fn new(params: &RenoParams, setup: &Setup) -> Self {
-        Reno { window: RenoWindow::new(setup), beta_ecn: params.beta_ecn }
+        Reno { window: RenoWindow::new(setup).reduced_unused(), beta_ecn: params.beta_ecn }
     }
 }
 
 impl Control for Reno {
-    #[inline]
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd()
-    }
-
-    #[inline]
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh()
-    }
+    window_in!(window);
 
     #[inline(always)]
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        self.window.on_ack(context, ack);
+        self.window.increase(context, ack);
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         if congestion.signal == Signal::EcnEcho {
             self.window.keep(self.beta_ecn, context, congestion);
         } else {
-            self.window.on_congestion(context, congestion);
+            self.window.halve(context, congestion);
         }
-    }
-
-    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
-        self.window.on_recovery_exit(exit);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.window.on_restart();
-    }
-
-    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
-        self.window.on_unused_window(unused);
-        true
     }
 }
 

@@ -14,10 +14,7 @@
 
 use crate::delay::{Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
-    UnusedWindow,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
 use dumbbell_units::{choice, params};
 
 choice! {
@@ -117,17 +114,11 @@ impl CongestionControl for RoVegas {
 }
 
 impl Control for RoVegas {
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh()
-    }
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if !ack.in_recovery {
-            if let Some(check) = self.rounds.poll_check(context, ack, self.window.cwnd()) {
+            if let Some(check) = self.rounds.poll_check(context, ack, self.window.cwnd) {
                 self.window.decide(check.diff, &self.thresholds, context, ack);
             }
             self.window.on_ack(context, ack);
@@ -137,23 +128,6 @@ impl Control for RoVegas {
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.window.on_congestion(context, congestion);
-    }
-
-    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
-        self.window.on_recovery_exit(context, exit);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.window.on_restart();
-    }
-
-    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
-        self.window.on_unused_window(unused);
-        true
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

@@ -7,8 +7,8 @@
 //! Linux names the same increase and decrease as recommended by the author [linux6 tcp_scalable.c]. It has no such limit:
 //! its growth is at least Reno's (`at_least_reno`), and a small window is reduced by an eighth, too.
 
-use crate::toolbox::{RenoWindow, reno_window};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, Undo};
+use crate::toolbox::RenoWindow;
+use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, window_in};
 use dumbbell_units::math::least;
 use dumbbell_units::params;
 
@@ -45,7 +45,7 @@ pub struct Scalable {
 
 impl Scalable {
     fn is_low(&self, mss: f64) -> bool {
-        self.window.cwnd() <= self.params.low_window * mss
+        self.window.cwnd <= self.params.low_window * mss
     }
 }
 
@@ -62,12 +62,12 @@ impl CongestionControl for Scalable {
 }
 
 impl Control for Scalable {
-    reno_window!(window);
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
-            let segments = self.window.cwnd() / context.mss;
+            let segments = self.window.cwnd / context.mss;
             let scalable = 1.0 / self.params.increase;
             let count = if self.is_low(context.mss) {
                 segments
@@ -83,10 +83,6 @@ impl Control for Scalable {
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         let kept = if self.is_low(context.mss) { 0.5 } else { self.params.decrease };
         self.window.keep(kept, context, congestion);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
     }
 }
 

@@ -12,10 +12,7 @@
 
 use crate::delay::{Check, Increase, Numerator, RoundRules, Rounds, RttChoice, Thresholds, VegasWindow};
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
-    UnusedWindow,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
 use dumbbell_units::params;
 
 params! {
@@ -104,17 +101,11 @@ impl CongestionControl for Vegas {
 }
 
 impl Control for Vegas {
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh()
-    }
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if !ack.in_recovery {
-            if let Some(check) = self.rounds.poll_check(context, ack, self.window.cwnd()) {
+            if let Some(check) = self.rounds.poll_check(context, ack, self.window.cwnd) {
                 let VegasParams { alpha, beta, gamma, increase, .. } = self.params;
                 self.window.decide(check.diff, &Thresholds { alpha, beta, gamma, increase }, context, ack);
             }
@@ -127,23 +118,6 @@ impl Control for Vegas {
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.window.on_congestion(context, congestion);
-    }
-
-    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
-        self.window.on_recovery_exit(context, exit);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.window.on_restart();
-    }
-
-    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
-        self.window.on_unused_window(unused);
-        true
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

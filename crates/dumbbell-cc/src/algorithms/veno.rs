@@ -11,8 +11,8 @@
 //! Where it departs: growth in every second round trip is half the growth of each.
 
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
-use crate::toolbox::{RenoWindow, reno_window};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Signal, Undo};
+use crate::toolbox::RenoWindow;
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Signal, window_in};
 use dumbbell_units::{choice, params};
 
 /// A round of at most this many samples is not evaluated.
@@ -62,7 +62,7 @@ impl Veno {
     }
 
     fn estimate(&mut self, rtt: f64, mss: f64) {
-        self.queued = self.window.cwnd() / mss * (rtt - self.base_rtt) / rtt;
+        self.queued = self.window.cwnd / mss * (rtt - self.base_rtt) / rtt;
     }
 
     fn on_rtt(&mut self, rtt: f64, mss: f64) {
@@ -105,7 +105,7 @@ impl CongestionControl for Veno {
 }
 
 impl Control for Veno {
-    reno_window!(window);
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -117,7 +117,7 @@ impl Control for Veno {
         }
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
-            let segments = self.window.cwnd() / context.mss;
+            let segments = self.window.cwnd / context.mss;
             let count = if self.is_congested() { 2.0 * segments } else { segments };
             self.window.grow(additions, count, context);
         }
@@ -127,10 +127,6 @@ impl Control for Veno {
         let is_timeout = congestion.signal == Signal::Timeout && self.params.samples == VenoSamples::Round;
         let kept = if self.is_congested() || is_timeout { 0.5 } else { self.params.kept };
         self.window.keep(kept, context, congestion);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

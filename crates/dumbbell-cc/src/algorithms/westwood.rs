@@ -16,10 +16,7 @@
 
 use crate::bandwidth::{AckCounter, BandwidthWindow};
 use crate::probes::{BANDWIDTH, BASE_RTT};
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
-    UnusedWindow,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
 use dumbbell_units::{Time, math, params};
 
 params! {
@@ -132,13 +129,7 @@ impl CongestionControl for Westwood {
 }
 
 impl Control for Westwood {
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh()
-    }
+    window_in!(window.reno);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         let delivered = self.counter.on_ack(ack.acked as f64, context.mss);
@@ -155,23 +146,6 @@ impl Control for Westwood {
         self.filter.advance(context.now);
         let bandwidth = self.has_sample.then_some(self.filter.bandwidth);
         self.window.on_congestion(context, congestion, bandwidth, true);
-    }
-
-    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
-        self.window.on_recovery_exit(exit);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.window.on_restart();
-    }
-
-    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
-        self.window.on_unused_window(unused);
-        true
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

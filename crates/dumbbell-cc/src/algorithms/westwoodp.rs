@@ -13,10 +13,7 @@
 
 use crate::bandwidth::{AckCounter, BandwidthWindow};
 use crate::probes::{BANDWIDTH, BASE_RTT};
-use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Restart, Setup, Undo,
-    UnusedWindow,
-};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
 use dumbbell_units::{Time, choice, params};
 
 choice! {
@@ -113,13 +110,7 @@ impl CongestionControl for WestwoodPlus {
 }
 
 impl Control for WestwoodPlus {
-    fn cwnd(&self) -> f64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.window.ssthresh()
-    }
+    window_in!(window.reno);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -137,23 +128,6 @@ impl Control for WestwoodPlus {
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.window.on_congestion(context, congestion, self.bandwidth, self.params.only_reduce);
-    }
-
-    fn on_recovery_exit(&mut self, _context: &Context, exit: &RecoveryExit) {
-        self.window.on_recovery_exit(exit);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
-    }
-
-    fn on_restart(&mut self, _context: &Context, _restart: &Restart) {
-        self.window.on_restart();
-    }
-
-    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
-        self.window.on_unused_window(unused);
-        true
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

@@ -11,8 +11,8 @@
 //! and is forgotten after 50 fast round trips.
 
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
-use crate::toolbox::{RenoWindow, reno_window};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Undo};
+use crate::toolbox::RenoWindow;
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
 use dumbbell_units::math::least;
 use dumbbell_units::params;
 
@@ -63,7 +63,7 @@ pub struct Yeah {
 
 impl Yeah {
     fn on_round_end(&mut self, mss: f64) {
-        let segments = self.window.cwnd() / mss;
+        let segments = self.window.cwnd / mss;
         let delay = self.rtt_minimum - self.base_rtt;
         self.queued = segments * delay / self.rtt_minimum;
         let is_long = self.queued > self.params.alpha;
@@ -82,7 +82,7 @@ impl Yeah {
             self.window.shrink_to(rest * mss);
         }
         if self.reno_count <= 2.0 {
-            self.reno_count = (self.window.cwnd() / mss / 2.0).max(2.0);
+            self.reno_count = (self.window.cwnd / mss / 2.0).max(2.0);
         } else {
             self.reno_count += 1.0;
         }
@@ -114,7 +114,7 @@ impl CongestionControl for Yeah {
 }
 
 impl Control for Yeah {
-    reno_window!(window);
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -125,7 +125,7 @@ impl Control for Yeah {
         }
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
-            let segments = self.window.cwnd() / context.mss;
+            let segments = self.window.cwnd / context.mss;
             let count = if self.reno_rounds == 0 { least(segments, 100.0) } else { segments };
             self.window.grow(additions, count, context);
         }
@@ -140,7 +140,7 @@ impl Control for Yeah {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let segments = self.window.cwnd() / context.mss;
+        let segments = self.window.cwnd / context.mss;
         let taken = if self.reno_rounds < self.params.rho {
             (self.queued / segments).clamp(self.params.delta, 0.5)
         } else {
@@ -149,10 +149,6 @@ impl Control for Yeah {
         self.fast_rounds = 0;
         self.reno_count = (self.reno_count / 2.0).max(2.0);
         self.window.keep(1.0 - taken, context, congestion);
-    }
-
-    fn on_undo(&mut self, _context: &Context, undo: &Undo) {
-        self.window.on_undo(undo);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

@@ -146,9 +146,9 @@ mod tests {
             let context = Context::new(Time(microseconds * 1000), MSS).with_sent(self.una, self.nxt);
             self.una += MSS as u64;
             let ack = Ack::new(self.una, MSS as u64).with_rtt(Some(Time(rtt * 1000)));
-            self.window.on_ack(&context, &ack);
-            self.nxt = self.una + self.window.cwnd() as u64;
-            self.window.cwnd() / MSS
+            self.window.increase(&context, &ack);
+            self.nxt = self.una + self.window.cwnd as u64;
+            self.window.cwnd / MSS
         }
     }
 
@@ -165,7 +165,7 @@ mod tests {
                 let second: Vec<f64> =
                     (0..9).map(|_| connection.acknowledge(300_000, before + rise + above)).collect();
                 assert_eq!((second[7], second[8]), (46.0, window));
-                assert_eq!(connection.window.ssthresh().is_finite(), above == 1);
+                assert_eq!(connection.window.ssthresh.is_finite(), above == 1);
             }
         }
     }
@@ -175,7 +175,7 @@ mod tests {
         let left_at = |paced, gap: u64| {
             let mut connection = Connection::new(ClassicHyStartParams { paced, ..Default::default() }, 20);
             let mut at = 0;
-            while at < 100_000 && connection.window.ssthresh().is_infinite() {
+            while at < 100_000 && connection.window.ssthresh.is_infinite() {
                 connection.acknowledge(at, 20_000);
                 connection.una -= 1000;
                 at += gap;
@@ -195,13 +195,13 @@ mod tests {
         for _ in 0..12 {
             connection.acknowledge(1000, 100_000);
         }
-        assert_eq!((connection.window.cwnd(), connection.window.ssthresh()), (16_000.0, f64::INFINITY));
+        assert_eq!((connection.window.cwnd, connection.window.ssthresh), (16_000.0, f64::INFINITY));
         let context = Context::new(Time::ZERO, MSS).with_sent(0, 200_000);
-        connection.window.on_congestion(&context, &Congestion::new(Signal::Timeout));
+        connection.window.halve(&context, &Congestion::new(Signal::Timeout));
         // The minimum of 10 ms is forgotten: 100 ms are no rise.
         for number in 0..50 {
             connection.acknowledge(2_000_000 + number * 5_000, 100_000);
         }
-        assert_eq!((connection.window.cwnd(), connection.window.ssthresh()), (51_000.0, 100_000.0));
+        assert_eq!((connection.window.cwnd, connection.window.ssthresh), (51_000.0, 100_000.0));
     }
 }

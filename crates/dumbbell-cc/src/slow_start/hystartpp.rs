@@ -156,11 +156,11 @@ mod tests {
                 let context = Context::new(Time::ZERO, MSS).with_sent(self.una, self.nxt);
                 self.una += MSS as u64;
                 let ack = Ack::new(self.una, MSS as u64).with_rtt(Some(Time(microseconds * 1000)));
-                self.window.on_ack(&context, &ack);
+                self.window.increase(&context, &ack);
                 self.round_end = self.nxt;
-                self.nxt = self.una + (self.window.cwnd() / MSS).floor() as u64 * MSS as u64;
+                self.nxt = self.una + (self.window.cwnd / MSS).floor() as u64 * MSS as u64;
             }
-            self.window.cwnd() / MSS
+            self.window.cwnd / MSS
         }
 
         /// Acknowledges the data sent before the end of the previous round.
@@ -191,7 +191,7 @@ mod tests {
         let windows: Vec<f64> = (0..5).map(|_| connection.round(120_000)).collect();
         // A quarter of the segments sent before the end of the previous round: 28, 35, 44 and 55.
         assert_eq!(windows, [29.75, 36.75, 45.5, 56.5, 70.25]);
-        assert_eq!(connection.window.ssthresh(), 70_250.0);
+        assert_eq!(connection.window.ssthresh, 70_250.0);
         // One segment per round trip.
         assert!(connection.round(120_000) < 71.3);
     }
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(connection.round(120_000), 29.75);
         // The eighth of 28 samples ends the alarm: 29.75 + 7 / 4 + 21 = 52.5.
         assert_eq!(connection.round(110_000), 52.5);
-        assert_eq!(connection.window.ssthresh(), f64::INFINITY);
+        assert_eq!(connection.window.ssthresh, f64::INFINITY);
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
         let mut connection = Connection::new();
         connection.round(100_000);
         let context = Context::new(Time::ZERO, MSS).with_sent(connection.una, connection.nxt);
-        connection.window.on_congestion(&context, &Congestion::new(Signal::Timeout));
+        connection.window.halve(&context, &Congestion::new(Signal::Timeout));
         // 18 segments in flight leave a threshold of 9, below which an acknowledgement adds one segment, whatever the
         // round-trip time.
         let windows = [(1, 100_000), (3, 150_000), (7, 200_000)]

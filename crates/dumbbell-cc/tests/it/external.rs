@@ -1,7 +1,7 @@
 //! An algorithm from outside the registry behaves like a registered one.
 
 use dumbbell_cc::{Ack, Algorithm, AlgorithmSpec, Congestion, Context, Control, ExternalControl, ProbeInfo};
-use dumbbell_cc::{SentSegment, Setup, Signal};
+use dumbbell_cc::{SentSegment, Setup, Signal, Window, window_in};
 use dumbbell_units::{Ecn, Stream, Time};
 
 const MSS: f64 = 1000.0;
@@ -9,32 +9,29 @@ const MSS: f64 = 1000.0;
 /// Reno in a few lines: a window and two methods.
 #[derive(Clone, Debug)]
 struct TinyReno {
-    cwnd: f64,
-    ssthresh: f64,
+    window: Window,
     losses: u32,
 }
 
 impl Control for TinyReno {
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
+    window_in!(window);
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if !ack.in_recovery {
-            let growth =
-                if self.cwnd < self.ssthresh { context.mss } else { context.mss * context.mss / self.cwnd };
-            self.cwnd = context.grown(self.cwnd, growth);
+            let growth = if self.window.cwnd < self.window.ssthresh {
+                context.mss
+            } else {
+                context.mss * context.mss / self.window.cwnd
+            };
+            self.window.cwnd = context.grown(self.window.cwnd, growth);
         }
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.losses += 1;
-        self.ssthresh = (context.flight_size / 2.0).max(2.0 * context.mss);
-        self.cwnd = if congestion.signal.restarts() { context.loss_window } else { self.ssthresh };
+        self.window.ssthresh = (context.flight_size / 2.0).max(2.0 * context.mss);
+        self.window.cwnd =
+            if congestion.signal.restarts() { context.loss_window } else { self.window.ssthresh };
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
@@ -82,7 +79,7 @@ fn setup() -> Setup {
 }
 
 fn external() -> Algorithm {
-    Algorithm::external(Box::new(TinyReno { cwnd: 2.0 * MSS, ssthresh: 30.0 * MSS, losses: 0 }), &setup())
+    Algorithm::external(Box::new(TinyReno { window: Window::new(&setup()), losses: 0 }), &setup())
 }
 
 #[test]
