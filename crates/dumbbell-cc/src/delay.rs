@@ -73,6 +73,58 @@ pub struct RoundRules {
     pub fix_invariant: bool,
 }
 
+impl RoundRules {
+    /// The rules of an algorithm without the faults of the released code of Vegas.
+    pub fn corrected(rtt: RttChoice, numerator: Numerator, round_diff: bool) -> Self {
+        RoundRules { rtt, numerator, round_diff, fix_base_rtt: true, fix_invariant: true }
+    }
+}
+
+/// The minimum round-trip times of a connection and of its round, as controls of Linux keep them.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundTrips {
+    /// Minimum of the connection, in seconds; infinite before the first sample.
+    pub base: f64,
+    /// Minimum of the round, in seconds; infinite before its first sample.
+    pub minimum: f64,
+    samples: u32,
+}
+
+impl Default for RoundTrips {
+    fn default() -> Self {
+        RoundTrips { base: f64::INFINITY, minimum: f64::INFINITY, samples: 0 }
+    }
+}
+
+impl RoundTrips {
+    /// A round of at most this many samples is not evaluated.
+    const FEW_SAMPLES: u32 = 2;
+
+    /// A sample, in seconds.
+    #[inline]
+    pub fn on_sample(&mut self, rtt: f64) {
+        self.base = self.base.min(rtt);
+        self.minimum = self.minimum.min(rtt);
+        self.samples += 1;
+    }
+
+    /// True if the round has enough samples to be evaluated.
+    pub fn has_enough(&self) -> bool {
+        self.samples > Self::FEW_SAMPLES
+    }
+
+    /// The next round begins.
+    pub fn begin_round(&mut self) {
+        self.minimum = f64::INFINITY;
+        self.samples = 0;
+    }
+
+    /// Minimum of the connection, in seconds, once there is one.
+    pub fn base_rtt(&self) -> Option<f64> {
+        self.base.is_finite().then_some(self.base)
+    }
+}
+
 /// The result of one check.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Check {

@@ -156,13 +156,7 @@ pub struct BandWindow {
 impl BandWindow {
     /// The state at the start of a connection.
     pub fn new(params: &NewVegasParams, setup: &Setup, rise: f64) -> Self {
-        let rules = RoundRules {
-            rtt: params.rtt,
-            numerator: params.numerator,
-            round_diff: params.round_diff,
-            fix_base_rtt: true,
-            fix_invariant: true,
-        };
+        let rules = RoundRules::corrected(params.rtt, params.numerator, params.round_diff);
         BandWindow {
             window: VegasWindow::new(setup, true),
             band: Band::new(params.alpha, params.beta, rise).with_tolerance(params.rtt_tolerance),

@@ -10,15 +10,13 @@
 //! Where it departs: duplicate ACKs are no samples (in ns-3, they count the last one again, which restarted rounds
 //! discard). Retransmitted data does not end a round early.
 
+use crate::delay::RoundTrips;
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
 use crate::toolbox::RenoWindow;
 use crate::{
     Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Setup, window_in,
 };
 use dumbbell_units::params;
-
-/// A round of at most this many samples takes Reno's step.
-const FEW_SAMPLES: u32 = 2;
 
 params! {
     /// Parameters of Vegas as in ns-3.
@@ -37,10 +35,7 @@ params! {
 pub struct NsVegas {
     params: NsVegasParams,
     window: RenoWindow,
-    /// Minimum round-trip times of the connection and of the round, in seconds.
-    base_rtt: f64,
-    rtt_minimum: f64,
-    samples: u32,
+    rtts: RoundTrips,
     /// First byte after the round.
     round_end: u64,
     /// First byte not sent before the last timeout, until all data before it is acknowledged.
@@ -51,8 +46,7 @@ pub struct NsVegas {
 impl NsVegas {
     fn begin_round(&mut self, end: u64) {
         self.round_end = end;
-        self.samples = 0;
-        self.rtt_minimum = f64::INFINITY;
+        self.rtts.begin_round();
     }
 
     fn is_below_ssthresh(&self) -> bool {
@@ -71,7 +65,7 @@ impl NsVegas {
     fn check(&mut self, context: &Context) {
         let mss = context.mss;
         let window = (self.window.cwnd / mss).floor();
-        let target = (window * (self.base_rtt / self.rtt_minimum)).floor();
+        let target = (window * (self.rtts.base / self.rtts.minimum)).floor();
         let queued = window - target;
         self.queued = Some(queued);
         let NsVegasParams { alpha, beta, gamma } = self.params;
@@ -105,9 +99,7 @@ impl CongestionControl for NsVegas {
         NsVegas {
             params: params.clone(),
             window: RenoWindow::new(setup),
-            base_rtt: f64::INFINITY,
-            rtt_minimum: f64::INFINITY,
-            samples: 0,
+            rtts: RoundTrips::default(),
             round_end: 0,
             repair_end: None,
             queued: None,
@@ -124,10 +116,7 @@ impl Control for NsVegas {
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
-            let rtt = rtt.secs();
-            self.base_rtt = self.base_rtt.min(rtt);
-            self.rtt_minimum = self.rtt_minimum.min(rtt);
-            self.samples += 1;
+            self.rtts.on_sample(rtt.secs());
         }
         if ack.in_recovery {
             return;
@@ -140,10 +129,10 @@ impl Control for NsVegas {
                 self.begin_round(snd_nxt);
             }
             None if ack.ack >= self.round_end => {
-                if self.samples <= FEW_SAMPLES {
-                    self.window.increase(context, ack);
-                } else {
+                if self.rtts.has_enough() {
                     self.check(context);
+                } else {
+                    self.window.increase(context, ack);
                 }
                 self.begin_round(snd_nxt);
             }
@@ -166,7 +155,7 @@ impl Control for NsVegas {
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        *[self.base_rtt.is_finite().then_some(self.base_rtt), self.queued].get(index)?
+        *[self.rtts.base_rtt(), self.queued].get(index)?
     }
 }
 

@@ -93,13 +93,7 @@ impl CongestionControl for RoVegas {
 
     fn new(params: &RoVegasParams, setup: &Setup) -> Self {
         let &RoVegasParams { alpha, beta, gamma, increase, .. } = params;
-        let rules = RoundRules {
-            rtt: params.rtt,
-            numerator: params.numerator,
-            round_diff: params.round_diff,
-            fix_base_rtt: true,
-            fix_invariant: true,
-        };
+        let rules = RoundRules::corrected(params.rtt, params.numerator, params.round_diff);
         RoVegas {
             thresholds: Thresholds { alpha, beta, gamma, increase },
             base_rtt: params.base_rtt,

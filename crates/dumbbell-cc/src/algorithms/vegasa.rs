@@ -127,13 +127,7 @@ impl CongestionControl for VegasA {
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF, ALPHA];
 
     fn new(params: &VegasAParams, setup: &Setup) -> Self {
-        let rules = RoundRules {
-            rtt: params.rtt,
-            numerator: params.numerator,
-            round_diff: params.round_diff,
-            fix_base_rtt: true,
-            fix_invariant: true,
-        };
+        let rules = RoundRules::corrected(params.rtt, params.numerator, params.round_diff);
         VegasA {
             params: params.clone(),
             rounds: Rounds::new(rules, setup.now),

@@ -10,13 +10,11 @@
 //!
 //! Where it departs: growth in every second round trip is half the growth of each.
 
+use crate::delay::RoundTrips;
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Signal, window_in};
 use dumbbell_units::{choice, params};
-
-/// A round of at most this many samples is not evaluated.
-const FEW_SAMPLES: u32 = 2;
 
 choice! {
     /// The round-trip time from which the queue is estimated.
@@ -46,10 +44,7 @@ params! {
 pub struct Veno {
     params: VenoParams,
     window: RenoWindow,
-    /// Minimum round-trip times of the connection and of the round, in seconds.
-    base_rtt: f64,
-    rtt_minimum: f64,
-    samples: u32,
+    rtts: RoundTrips,
     /// First byte after the round.
     round_end: u64,
     /// Segments queued.
@@ -62,24 +57,21 @@ impl Veno {
     }
 
     fn estimate(&mut self, rtt: f64, mss: f64) {
-        self.queued = self.window.cwnd / mss * (rtt - self.base_rtt) / rtt;
+        self.queued = self.window.cwnd / mss * (rtt - self.rtts.base) / rtt;
     }
 
     fn on_rtt(&mut self, rtt: f64, mss: f64) {
-        self.base_rtt = self.base_rtt.min(rtt);
-        self.rtt_minimum = self.rtt_minimum.min(rtt);
-        self.samples += 1;
+        self.rtts.on_sample(rtt);
         if self.params.samples == VenoSamples::Ack {
             self.estimate(rtt, mss);
         }
     }
 
     fn on_round_end(&mut self, mss: f64) {
-        if self.params.samples == VenoSamples::Round && self.samples > FEW_SAMPLES {
-            self.estimate(self.rtt_minimum, mss);
+        if self.params.samples == VenoSamples::Round && self.rtts.has_enough() {
+            self.estimate(self.rtts.minimum, mss);
         }
-        self.samples = 0;
-        self.rtt_minimum = f64::INFINITY;
+        self.rtts.begin_round();
     }
 }
 
@@ -95,9 +87,7 @@ impl CongestionControl for Veno {
         Veno {
             params: params.clone(),
             window: RenoWindow::new(setup),
-            base_rtt: f64::INFINITY,
-            rtt_minimum: f64::INFINITY,
-            samples: 0,
+            rtts: RoundTrips::default(),
             round_end: 0,
             queued: 0.0,
         }
@@ -130,7 +120,7 @@ impl Control for Veno {
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        *[self.base_rtt.is_finite().then_some(self.base_rtt), Some(self.queued)].get(index)?
+        *[self.rtts.base_rtt(), Some(self.queued)].get(index)?
     }
 }
 
@@ -189,7 +179,8 @@ mod tests {
 
     #[test]
     fn a_round_with_a_queue_throughout_is_congested() {
-        let mut veno = Veno { base_rtt: 0.1, ..veno(VenoSamples::Round) };
+        let mut veno = veno(VenoSamples::Round);
+        veno.rtts.base = 0.1;
         veno.round_end = 3000;
         for number in 1..=3 {
             let sent = Context::new(Time::ZERO, MSS).with_sent(0, 30_000).with_max_window(20.0 * MSS);

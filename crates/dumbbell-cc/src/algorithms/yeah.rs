@@ -10,14 +10,12 @@
 //! evaluated, and `reno_count` begins with half of the window, grows by one per round trip of Reno, is halved by losses,
 //! and is forgotten after 50 fast round trips.
 
+use crate::delay::RoundTrips;
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
 use dumbbell_units::math::least;
 use dumbbell_units::params;
-
-/// A round of at most this many samples is not evaluated.
-const FEW_SAMPLES: u32 = 2;
 
 params! {
     /// Parameters of YeAH.
@@ -47,10 +45,7 @@ params! {
 pub struct Yeah {
     params: YeahParams,
     window: RenoWindow,
-    /// Minimum round-trip times of the connection and of the round, in seconds.
-    base_rtt: f64,
-    rtt_minimum: f64,
-    samples: u32,
+    rtts: RoundTrips,
     /// First byte after the round.
     round_end: u64,
     /// Segments queued in the last round evaluated.
@@ -64,10 +59,10 @@ pub struct Yeah {
 impl Yeah {
     fn on_round_end(&mut self, mss: f64) {
         let segments = self.window.cwnd / mss;
-        let delay = self.rtt_minimum - self.base_rtt;
-        self.queued = segments * delay / self.rtt_minimum;
+        let delay = self.rtts.minimum - self.rtts.base;
+        self.queued = segments * delay / self.rtts.minimum;
         let is_long = self.queued > self.params.alpha;
-        if !is_long && delay <= self.base_rtt / self.params.phy {
+        if !is_long && delay <= self.rtts.base / self.params.phy {
             self.reno_rounds = 0;
             self.fast_rounds += 1;
             if self.fast_rounds > self.params.zeta {
@@ -101,9 +96,7 @@ impl CongestionControl for Yeah {
         Yeah {
             params: params.clone(),
             window: RenoWindow::new(setup),
-            base_rtt: f64::INFINITY,
-            rtt_minimum: f64::INFINITY,
-            samples: 0,
+            rtts: RoundTrips::default(),
             round_end: 0,
             queued: 0.0,
             reno_rounds: 0,
@@ -118,10 +111,7 @@ impl Control for Yeah {
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
-            let rtt = rtt.secs();
-            self.base_rtt = self.base_rtt.min(rtt);
-            self.rtt_minimum = self.rtt_minimum.min(rtt);
-            self.samples += 1;
+            self.rtts.on_sample(rtt.secs());
         }
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
@@ -130,12 +120,11 @@ impl Control for Yeah {
             self.window.grow(additions, count, context);
         }
         if !ack.in_recovery && ack.ack >= self.round_end {
-            if self.samples > FEW_SAMPLES {
+            if self.rtts.has_enough() {
                 self.on_round_end(context.mss);
             }
             self.round_end = context.snd_nxt.max(ack.ack + 1);
-            self.samples = 0;
-            self.rtt_minimum = f64::INFINITY;
+            self.rtts.begin_round();
         }
     }
 
@@ -152,7 +141,7 @@ impl Control for Yeah {
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        *[self.base_rtt.is_finite().then_some(self.base_rtt), Some(self.queued)].get(index)?
+        *[self.rtts.base_rtt(), Some(self.queued)].get(index)?
     }
 }
 
@@ -166,12 +155,14 @@ mod tests {
     /// A base round-trip time of 100 ms.
     fn yeah(segments: f64) -> Yeah {
         let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(2.0 * MSS);
-        Yeah { base_rtt: 0.1, ..Yeah::new(&YeahParams::default(), &setup) }
+        let mut yeah = Yeah::new(&YeahParams::default(), &setup);
+        yeah.rtts.base = 0.1;
+        yeah
     }
 
     /// Ends a round with this minimum round-trip time; the window in segments.
     fn round(yeah: &mut Yeah, rtt: f64) -> f64 {
-        yeah.rtt_minimum = rtt;
+        yeah.rtts.minimum = rtt;
         yeah.on_round_end(MSS);
         yeah.cwnd() / MSS
     }

@@ -5,7 +5,7 @@
 //! longest queue in bytes drops its last packet, the paper's buffer stealing.
 
 use super::turns::Turns;
-use super::{AtDeparture, Backlog, Discipline, Fifo, Queued, Reason, Setup, Slot};
+use super::{AtDeparture, Backlog, Discipline, Fifo, Queued, Setup, Slot};
 use dumbbell_units::{Bytes, Stream, Time, params};
 
 params! {
@@ -29,45 +29,31 @@ impl Discipline for Drr {
 
 /// All queues.
 #[derive(Clone, Debug)]
-pub struct FlowQueues {
+pub struct Flows {
     limit: usize,
     turns: Turns<()>,
 }
 
 impl AtDeparture for Drr {
-    type State = FlowQueues;
+    type State = Flows;
 
-    fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
+    fn start(&self, _setup: &Setup, random: &mut Stream) -> Flows {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        FlowQueues { limit, turns: Turns::new(self.queues, self.quantum.0, random) }
+        Flows { limit, turns: Turns::new(self.queues, self.quantum.0, random) }
     }
 
     #[inline]
-    fn enqueue(
-        state: &mut FlowQueues,
-        _now: Time,
-        packet: Queued,
-        backlog: &mut Backlog,
-        _random: &mut Stream,
-    ) {
+    fn enqueue(state: &mut Flows, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
         let number = state.turns.queue_of(packet.flow);
         backlog.push(&mut state.turns.queues[number as usize].packets, packet);
         state.turns.join(number);
         if backlog.packets() > state.limit {
-            let longest = state.turns.largest(Fifo::bytes);
-            if let Some(slot) = longest.and_then(|queue| backlog.pop_last(queue)) {
-                backlog.drop(slot, Reason::NoRoom);
-            }
+            state.turns.drop_last_of_largest(Fifo::bytes, backlog);
         }
     }
 
     #[inline]
-    fn dequeue(
-        state: &mut FlowQueues,
-        _now: Time,
-        backlog: &mut Backlog,
-        _random: &mut Stream,
-    ) -> Option<Slot> {
+    fn dequeue(state: &mut Flows, _now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
         state.turns.dequeue_in_round(backlog, |credits, size| size <= credits)
     }
 }

@@ -50,7 +50,7 @@ struct Idle(Option<Time>);
 
 /// All queues.
 #[derive(Clone, Debug)]
-pub struct FlowQueues {
+pub struct Flows {
     limit: usize,
     flow_limit: usize,
     quantum: i32,
@@ -59,7 +59,7 @@ pub struct FlowQueues {
     turns: Turns<Idle>,
 }
 
-impl FlowQueues {
+impl Flows {
     /// The credits of a flow that becomes active.
     fn credits(&self, queue: &FlowQueue<Idle>, now: Time) -> i32 {
         match queue.controller.0 {
@@ -71,11 +71,11 @@ impl FlowQueues {
 }
 
 impl AtDeparture for Fq {
-    type State = FlowQueues;
+    type State = Flows;
 
-    fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
+    fn start(&self, _setup: &Setup, random: &mut Stream) -> Flows {
         let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        FlowQueues {
+        Flows {
             limit: whole(self.limit),
             flow_limit: whole(self.flow_limit),
             quantum: self.quantum.0 as i32,
@@ -86,13 +86,7 @@ impl AtDeparture for Fq {
     }
 
     #[inline]
-    fn enqueue(
-        state: &mut FlowQueues,
-        now: Time,
-        packet: Queued,
-        backlog: &mut Backlog,
-        _random: &mut Stream,
-    ) {
+    fn enqueue(state: &mut Flows, now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
         let number = state.turns.queue_of(packet.flow);
         let queue = &state.turns.queues[number as usize];
         if backlog.packets() >= state.limit || queue.packets.packets() >= state.flow_limit {
@@ -109,12 +103,7 @@ impl AtDeparture for Fq {
     }
 
     #[inline]
-    fn dequeue(
-        state: &mut FlowQueues,
-        now: Time,
-        backlog: &mut Backlog,
-        _random: &mut Stream,
-    ) -> Option<Slot> {
+    fn dequeue(state: &mut Flows, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
         state.turns.dequeue(backlog, |queue, backlog| {
             let slot = backlog.pop(&mut queue.packets);
             if slot.is_none() {
@@ -131,7 +120,7 @@ mod tests {
     use dumbbell_units::{Ecn, Rate};
 
     struct Fixture {
-        state: FlowQueues,
+        state: Flows,
         backlog: Backlog,
         random: Stream,
     }

@@ -54,14 +54,14 @@ impl Discipline for FqCoDel {
 
 /// All queues.
 #[derive(Clone, Debug)]
-pub struct FlowQueues {
+pub struct Flows {
     rule: Rule,
     limit: usize,
     drop_batch: usize,
     turns: Turns<Controller>,
 }
 
-impl FlowQueues {
+impl Flows {
     /// Drops half of the packets of the queue with the most bytes, at most one batch, from its head.
     #[cold]
     fn drop_from_largest(&mut self, backlog: &mut Backlog) {
@@ -76,13 +76,13 @@ impl FlowQueues {
 }
 
 impl AtDeparture for FqCoDel {
-    type State = FlowQueues;
+    type State = Flows;
 
-    fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
+    fn start(&self, _setup: &Setup, random: &mut Stream) -> Flows {
         let (target, interval, mtu) = (self.target, self.interval, self.mtu.0);
         let rule =
             Rule { target, interval, mtu, ecn: self.ecn, counts_all: self.counts_all, ..Rule::default() };
-        FlowQueues {
+        Flows {
             rule: rule.with(self.strict, self.ce_threshold),
             limit: usize::try_from(self.limit).unwrap_or(usize::MAX),
             drop_batch: usize::try_from(self.drop_batch).unwrap_or(usize::MAX),
@@ -91,13 +91,7 @@ impl AtDeparture for FqCoDel {
     }
 
     #[inline]
-    fn enqueue(
-        state: &mut FlowQueues,
-        _now: Time,
-        packet: Queued,
-        backlog: &mut Backlog,
-        _random: &mut Stream,
-    ) {
+    fn enqueue(state: &mut Flows, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
         let number = state.turns.queue_of(packet.flow);
         backlog.push(&mut state.turns.queues[number as usize].packets, packet);
         state.turns.activate(number);
@@ -107,12 +101,7 @@ impl AtDeparture for FqCoDel {
     }
 
     #[inline]
-    fn dequeue(
-        state: &mut FlowQueues,
-        now: Time,
-        backlog: &mut Backlog,
-        _random: &mut Stream,
-    ) -> Option<Slot> {
+    fn dequeue(state: &mut Flows, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
         let rule = &state.rule;
         state.turns.dequeue(backlog, |queue, backlog| {
             let slot = queue.controller.dequeue(rule, now, &mut queue.packets, backlog)?;
@@ -129,7 +118,7 @@ mod tests {
 
     /// A discipline without a link.
     struct Fixture {
-        state: FlowQueues,
+        state: Flows,
         backlog: Backlog,
         random: Stream,
         sent: u64,

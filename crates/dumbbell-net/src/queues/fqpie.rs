@@ -53,16 +53,16 @@ impl Discipline for FqPie {
 
 /// All queues.
 #[derive(Clone, Debug)]
-pub struct FlowQueues {
+pub struct Flows {
     rule: Rule,
     limit: usize,
     turns: Turns<Controller>,
 }
 
 impl AtDeparture for FqPie {
-    type State = FlowQueues;
+    type State = Flows;
 
-    fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
+    fn start(&self, _setup: &Setup, random: &mut Stream) -> Flows {
         let rule = Rule {
             target: self.target,
             update: self.update,
@@ -79,17 +79,11 @@ impl AtDeparture for FqPie {
         };
         let mut turns = Turns::new(self.queues, self.quantum.0, random);
         turns.queues.iter_mut().for_each(|queue| queue.controller = Controller::starting(self.update));
-        FlowQueues { rule, limit: usize::try_from(self.limit).unwrap_or(usize::MAX), turns }
+        Flows { rule, limit: usize::try_from(self.limit).unwrap_or(usize::MAX), turns }
     }
 
     #[inline]
-    fn enqueue(
-        state: &mut FlowQueues,
-        now: Time,
-        packet: Queued,
-        backlog: &mut Backlog,
-        random: &mut Stream,
-    ) {
+    fn enqueue(state: &mut Flows, now: Time, packet: Queued, backlog: &mut Backlog, random: &mut Stream) {
         let number = state.turns.queue_of(packet.flow);
         let queue = &mut state.turns.queues[number as usize];
         queue.controller.catch_up(&state.rule, now, &queue.packets, backlog);
@@ -105,12 +99,7 @@ impl AtDeparture for FqPie {
     }
 
     #[inline]
-    fn dequeue(
-        state: &mut FlowQueues,
-        now: Time,
-        backlog: &mut Backlog,
-        _random: &mut Stream,
-    ) -> Option<Slot> {
+    fn dequeue(state: &mut Flows, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
         let rule = &state.rule;
         state.turns.dequeue(backlog, |queue, backlog| {
             queue.controller.catch_up(rule, now, &queue.packets, backlog);

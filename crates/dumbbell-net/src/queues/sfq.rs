@@ -37,7 +37,7 @@ impl Discipline for Sfq {
 
 /// All queues.
 #[derive(Clone, Debug)]
-pub struct FlowQueues {
+pub struct Flows {
     flows: usize,
     depth: usize,
     limit: usize,
@@ -45,11 +45,11 @@ pub struct FlowQueues {
 }
 
 impl AtDeparture for Sfq {
-    type State = FlowQueues;
+    type State = Flows;
 
-    fn start(&self, _setup: &Setup, random: &mut Stream) -> FlowQueues {
+    fn start(&self, _setup: &Setup, random: &mut Stream) -> Flows {
         let whole = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        FlowQueues {
+        Flows {
             flows: whole(self.flows),
             depth: whole(self.depth),
             limit: whole(self.limit),
@@ -58,13 +58,7 @@ impl AtDeparture for Sfq {
     }
 
     #[inline]
-    fn enqueue(
-        state: &mut FlowQueues,
-        _now: Time,
-        packet: Queued,
-        backlog: &mut Backlog,
-        _random: &mut Stream,
-    ) {
+    fn enqueue(state: &mut Flows, _now: Time, packet: Queued, backlog: &mut Backlog, _random: &mut Stream) {
         let number = state.turns.queue_of(packet.flow);
         let has_room = state.turns.active_count() < state.flows;
         let queue = &mut state.turns.queues[number as usize];
@@ -75,20 +69,12 @@ impl AtDeparture for Sfq {
         backlog.push(&mut queue.packets, packet);
         state.turns.join(number);
         if backlog.packets() > state.limit {
-            let longest = state.turns.largest(Fifo::packets);
-            if let Some(slot) = longest.and_then(|queue| backlog.pop_last(queue)) {
-                backlog.drop(slot, Reason::NoRoom);
-            }
+            state.turns.drop_last_of_largest(Fifo::packets, backlog);
         }
     }
 
     #[inline]
-    fn dequeue(
-        state: &mut FlowQueues,
-        _now: Time,
-        backlog: &mut Backlog,
-        _random: &mut Stream,
-    ) -> Option<Slot> {
+    fn dequeue(state: &mut Flows, _now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
         state.turns.dequeue_in_round(backlog, |credits, _size| credits > 0)
     }
 }

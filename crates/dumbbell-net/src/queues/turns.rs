@@ -4,7 +4,7 @@
 //! order of service. [`Turns`] serves them as RFC 8290 §4.2 does, new queues before old ones, each for its credits; or in
 //! rounds, in which every queue is old.
 
-use super::{Backlog, Fifo, Slot};
+use super::{Backlog, Fifo, Reason, Slot};
 use dumbbell_units::Stream;
 
 /// No queue.
@@ -175,6 +175,17 @@ impl<C> Turns<C> {
         Some(&mut self.queues[number as usize].packets)
     }
 
+    /// There is no room: the queue that is the largest by a measure loses its last packet.
+    pub(super) fn drop_last_of_largest<K: Ord>(
+        &mut self,
+        measure: impl Fn(&Fifo) -> K,
+        backlog: &mut Backlog,
+    ) {
+        if let Some(slot) = self.largest(measure).and_then(|queue| backlog.pop_last(queue)) {
+            backlog.drop(slot, Reason::NoRoom);
+        }
+    }
+
     /// The next packet. `take` dequeues from the queue whose turn it is, and returns `None` if it is empty.
     #[inline(always)]
     pub(super) fn dequeue(
@@ -204,6 +215,7 @@ impl<C> Turns<C> {
             self.old.push(number, &mut self.queues);
         }
     }
+
     /// The next packet in rounds. A queue sends while `may_send` accepts its credits and the size of its first packet,
     /// and leaves the round when it is empty; otherwise it waits for the next round with another quantum.
     #[inline(always)]
