@@ -1,7 +1,7 @@
 //! Sources that send datagrams.
 
 use super::SourceSpec;
-use crate::datagrams::{Datagrams, Emission, Report, cbr, frames, media, onoff, poisson, video};
+use crate::datagrams::{Datagrams, Emission, Packets, Report, cbr, frames, media, onoff, poisson, video};
 use dumbbell_units::{Bytes, Ecn, Rate, Stream, Time};
 
 macro_rules! sources {
