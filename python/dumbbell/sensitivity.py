@@ -285,23 +285,24 @@ class Sensitivity(Generic[V]):
         further
             Further blocks of the section.
         """
-        if not self.varied:
-            blocks: list[Block] = [Text(paragraphs=["No assumption was varied in this reproduction."])]
-            return Section(anchor="sensitivity", title="Sensitivity", blocks=[*blocks, *further])
-        blocks = [
-            Text(paragraphs=paragraphs),
-            *([Text(paragraphs=[self._placebo_text()])] if self.is_explained else []),
-            Figure(svg=self.figure(), caption="Claims that change their side."),
-        ]
+        own: list[Block] = [Text(paragraphs=["No assumption was varied in this reproduction."])]
+        if self.varied:
+            own = [Text(paragraphs=paragraphs), *self.moved(groups=groups, note=note), *self.turned()]
+        return Section(anchor="sensitivity", title="Sensitivity", blocks=[*own, *further])
+
+    def moved(self, *, groups: Mapping[str, str] | None = None, note: str = "") -> list[Block]:
+        """Return what the placebo explains, the claims gained and lost by each move, and the quantities; see `section`."""
+        blocks: list[Block] = [Text(paragraphs=[self._placebo_text()])] if self.is_explained else []
+        blocks.append(Figure(svg=self.figure(), caption="Claims that change their side."))
         for group, caption in (groups or {"": "Effect of varying one assumption"}).items():
             own = [move for move in self.moves if move.group == group]
             if any(move.variation is not None for move in own):
                 blocks.append(_table(own, caption, note))
-        return Section(
-            anchor="sensitivity",
-            title="Sensitivity",
-            blocks=[*blocks, *map(_details, self._turning()), *further],
-        )
+        return blocks
+
+    def turned(self) -> list[Block]:
+        """Return the claims that each move turns."""
+        return [_details(move) for move in self.varied if move.gained or move.lost]
 
     def _placebo_text(self) -> str:
         text = (
@@ -320,9 +321,6 @@ class Sensitivity(Generic[V]):
             f"{text} By the same rule, placebos that the rule has not seen explain {self.placebo_explains:.1f} "
             f"claims{share}."
         )
-
-    def _turning(self) -> list[Move[V]]:
-        return [move for move in self.varied if move.gained or move.lost]
 
     def figure(self) -> str:
         """Draw how many claims each move gains and loses; returns the text of an SVG file."""

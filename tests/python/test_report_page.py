@@ -42,6 +42,10 @@ Inside.
 
 {several}
 
+Table: Loads
+
+{loads high 2}
+
 {whole}
 
 ## End {#end}
@@ -65,6 +69,9 @@ class Small(Page):
 
     def several(self) -> list[Block]:
         return [Text(paragraphs=["a"]), Text(paragraphs=["b"])]
+
+    def loads(self, load: str, count: str) -> Table:
+        return Table(caption="none", columns=[Column(title=load)], rows=[[count]], groups=[("", 1)])
 
     def whole(self) -> Section:
         return Section(anchor="whole", title="Whole", blocks=[])
@@ -97,6 +104,7 @@ def test_every_element_of_a_page_becomes_its_block(tmp_path: Path) -> None:
             ),
             Details(title="all of it", blocks=[Text(paragraphs=["Inside."])]),
             Text(paragraphs=["a", "b"]),
+            Table(caption="Loads", columns=[Column(title="high")], rows=[["2"]], groups=[("", 1)]),
         ],
     )
     assert whole == Section(anchor="whole", title="Whole", blocks=[])

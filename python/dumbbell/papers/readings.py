@@ -112,19 +112,13 @@ def _differences(readings: Sequence[Reading]) -> Table:
     )
 
 
-def section(
-    readings: Sequence[Reading], *, paragraphs: Sequence[str] = (), further: Sequence[Block] = ()
-) -> Section:
-    """Return the section of the report that compares the readings.
+def compared(readings: Sequence[Reading]) -> list[Block]:
+    """Return the scores of each reading, and the claims that differ.
 
     Parameters
     ----------
     readings
         The readings, that of the scoreboard first; each with findings on the same claims in the same order.
-    paragraphs
-        What the readings are, and what else is known about the choice.
-    further
-        Further blocks of the section.
 
     Raises
     ------
@@ -136,6 +130,23 @@ def section(
     for reading in readings[1:]:
         if [f.claim.id for f in reading.findings] != [f.claim.id for f in readings[0].findings]:
             raise ValueError(f"reading {reading.name} is not on the claims of {readings[0].name}")
+    return [_scores(readings), _differences(readings)]
+
+
+def section(
+    readings: Sequence[Reading], *, paragraphs: Sequence[str] = (), further: Sequence[Block] = ()
+) -> Section:
+    """Return the section of the report that compares the readings; see `compared`.
+
+    Parameters
+    ----------
+    readings
+        The readings.
+    paragraphs
+        What the readings are, and what else is known about the choice.
+    further
+        Further blocks of the section.
+    """
     blocks: list[Block] = [Text(paragraphs=paragraphs)] if paragraphs else []
-    blocks += [_scores(readings), _differences(readings), *further]
+    blocks += [*compared(readings), *further]
     return Section(anchor="readings", title="The scoreboard under each reading", blocks=blocks)

@@ -23,8 +23,8 @@ The file is a Jinja template, filled with the members of a `Page`, and then read
 A heading begins a section. ``![caption](name)`` is the figure that the member ``name`` returns as SVG. A row ``| {name} |``
 stands for the rows that a member returns; other rows are shown as written. ``Table:``, ``Groups:`` and ``Note:`` are the
 caption, the headings over several columns, and the remark of the table between them. A paragraph ``{name}`` stands for what a
-member returns: a block, a section, or a sequence of them. ``<details><summary>title</summary>`` and ``</details>``, each between
-empty lines, collapse what is between them.
+member returns: a block, a section, or a sequence of them. Words after a name, as in ``{loads high reno}``, are the arguments of
+the member. ``<details><summary>title</summary>`` and ``</details>``, each between empty lines, collapse what is between them.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from dumbbell.report.numbers import fixed, number, percent, signed
 
 Row = Sequence[Cell | str]
 
-MEMBER = re.compile(r"\{(\w+)\}")
+MEMBER = re.compile(r"\{(\w[\w ]*)\}")
 HEADING = re.compile(r"(?P<title>.*?)\s*\{#(?P<anchor>[\w-]+)\}")
-FIGURE = re.compile(r"!\[(?P<caption>.*)\]\((?P<name>\w+)\)", re.DOTALL)
+FIGURE = re.compile(r"!\[(?P<caption>.*)\]\((?P<name>\w[\w ]*)\)", re.DOTALL)
 SUMMARY = re.compile(r"<details>\s*<summary>(?P<title>.*)</summary>\s*", re.DOTALL)
 GROUP = re.compile(r'(?:"([^"]*)" )?(\d+)')
 LABEL = re.compile(r"(Table|Groups|Note): (.*)", re.DOTALL)
@@ -61,8 +61,7 @@ ALIGNED: dict[str, Literal["left", "right", "centre"]] = {
 class Page:
     """A report's text, with the values, rows, figures and blocks that it names.
 
-    The file names members of a subclass: in expressions values and functions, elsewhere values and functions without
-    arguments.
+    The file names members of a subclass: values, and functions, which take their arguments as text outside of expressions.
 
     Parameters
     ----------
@@ -100,9 +99,10 @@ class Page:
             raise self._refused(f"names `{name}`", f"a member of {type(self).__name__}")
         return getattr(self, name)
 
-    def _value(self, name: str) -> Any:
+    def _value(self, call: str) -> Any:
+        name, *words = call.split()
         member = self._named(name)
-        return member() if callable(member) else member
+        return member(*words) if callable(member) else member
 
     def _refused(self, problem: str, accepted: str) -> ValueError:
         return ValueError(f"{self._path.name} {problem}; accepted: {accepted}")
@@ -114,7 +114,7 @@ class Page:
             if node.type == "heading":
                 reader.begin(self._matched(HEADING, text, "a heading with an anchor, `## Title {#anchor}`"))
             elif node.type == "table":
-                reader.add(self._table(node, reader.labels))
+                reader.insert(self._table(node))
             elif node.type == "html_block" and text.strip() == "</details>":
                 reader.leave()
             elif node.type == "html_block":
@@ -140,7 +140,7 @@ class Page:
             raise self._refused(f"has `{text.strip()}`", accepted)
         return match
 
-    def _table(self, node: SyntaxTreeNode, labels: dict[str, str]) -> Table:
+    def _table(self, node: SyntaxTreeNode) -> Table:
         head, *bodies = node.children
         rows: list[Row] = []
         for body in bodies:
@@ -149,8 +149,7 @@ class Page:
                 member = MEMBER.fullmatch(cells[0])
                 rows += self._value(member[1]) if member and not any(cells[1:]) else [cells]
         return Table(
-            caption=labels.pop("Table", ""),
-            groups=[(title, int(count)) for title, count in GROUP.findall(labels.pop("Groups", ""))],
+            caption="",
             columns=[
                 Column(
                     title=cell.children[0].content, align=ALIGNED.get(str(cell.attrs.get("style")), "right")
@@ -190,13 +189,20 @@ class _Reader:
             blocks.append(block)
 
     def insert(self, found: Block | Section | Sequence[Block | Section]) -> None:
-        """Add what a member returned."""
+        """Add what a member returned; a table takes the caption and the groups before it."""
         for part in found if isinstance(found, Sequence) else [found]:
             if isinstance(part, Section):
                 self._blocks = []
                 self._sections.append(part)
+            elif isinstance(part, Table):
+                caption = self.labels.pop("Table", part.caption)
+                self.add(replace(part, caption=caption, groups=self.groups() or part.groups))
             else:
                 self.add(part)
+
+    def groups(self) -> list[tuple[str, int]]:
+        """Take the headings over several columns of the next table."""
+        return [(title, int(count)) for title, count in GROUP.findall(self.labels.pop("Groups", ""))]
 
     def label(self, name: str, text: str) -> None:
         """Keep the caption or the groups of the next table; a note belongs to the one before."""
