@@ -21,7 +21,8 @@ Gain {{ gain(3) | signed }}.
 {% endif %}
 
 ![Hollow: {{ runs }} of
-the paper](curve)
+the paper](curve
+thin)
 
 Table: Second half
 
@@ -61,8 +62,8 @@ class Small(Page):
     def gain(self, k: int) -> float:
         return -0.26 * k
 
-    def curve(self) -> str:
-        return "<svg/>"
+    def curve(self, width: str) -> str:
+        return f"<svg {width}/>"
 
     def more(self) -> list[Row]:
         return [[Cell(text="4", tone="good"), "5", "6"]]
@@ -90,7 +91,7 @@ def test_every_element_of_a_page_becomes_its_block(tmp_path: Path) -> None:
         title="Links",
         blocks=[
             Text(paragraphs=["Mean of 5 runs, in `ms`.", "Gain −0.8."]),
-            Figure(svg="<svg/>", caption="Hollow: 5 of the paper"),
+            Figure(svg="<svg thin/>", caption="Hollow: 5 of the paper"),
             Table(
                 caption="Second half",
                 groups=[("", 1), ("low, high", 2)],
@@ -119,6 +120,8 @@ def test_every_element_of_a_page_becomes_its_block(tmp_path: Path) -> None:
         ("## A\n", r"report.md has `A`; accepted: a heading with an anchor"),
         ("## A {#a}\n\n- point\n", r"report.md has a bullet list; accepted: paragraphs"),
         ("## A {#a}\n\n<b>x</b>\n\n<div>\n", r"report.md has `<div>`; accepted: `<details>"),
+        ("## A {#a}\n\n![x](no-name)\n", r"report.md has `!\[x\]\(no-name\)`; accepted: `!\[caption\]"),
+        ("## A {#a}\n\n{no-name}\n", r"report.md has `{no-name}`; accepted: `!\[caption\]"),
         ("text\n", r"report.md has text before its first heading; accepted: a heading"),
         (
             "## A {#a}\n\nNote: of what?\n",

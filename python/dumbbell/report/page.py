@@ -47,7 +47,7 @@ Row = Sequence[Cell | str]
 
 MEMBER = re.compile(r"\{(\w[\w ]*)\}")
 HEADING = re.compile(r"(?P<title>.*?)\s*\{#(?P<anchor>[\w-]+)\}")
-FIGURE = re.compile(r"!\[(?P<caption>.*)\]\((?P<name>\w[\w ]*)\)", re.DOTALL)
+FIGURE = re.compile(r"!\[(?P<caption>.*)\]\((?P<name>\w[\w\s]*)\)", re.DOTALL)
 SUMMARY = re.compile(r"<details>\s*<summary>(?P<title>.*)</summary>\s*", re.DOTALL)
 GROUP = re.compile(r'(?:"([^"]*)" )?(\d+)')
 LABEL = re.compile(r"(Table|Groups|Note): (.*)", re.DOTALL)
@@ -130,6 +130,8 @@ class Page:
                 reader.add(Figure(svg=self._value(figure["name"]), caption=_line(figure["caption"])))
             elif member := MEMBER.fullmatch(text):
                 reader.insert(self._value(member[1]))
+            elif text.startswith(("![", "{")):
+                raise self._refused(f"has `{_line(text)}`", "`![caption](name)` and `{name}`")
             else:
                 reader.add(Text(paragraphs=[_line(text)]))
         return reader.finished()
