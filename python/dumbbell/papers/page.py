@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dumbbell.claims import Finding
 from dumbbell.papers import readings
+from dumbbell.papers.misses import Misses
 from dumbbell.papers.readings import Reading
-from dumbbell.report import Block
+from dumbbell.report import Block, Table
 from dumbbell.report.page import Page
 from dumbbell.sensitivity import Sensitivity
 
@@ -42,6 +44,7 @@ class PaperPage(Page):
         self.judged = judged
         self.missed = [finding for finding in findings if finding.verdict == "not-reproduced"]
         self.undecided = [finding for finding in findings if finding.verdict == "undecided"]
+        self._misses = Misses(findings)
 
     def moved(self) -> list[Block]:
         """Return the effect of each move; a note on the quantities may follow it."""
@@ -54,3 +57,36 @@ class PaperPage(Page):
     def readings(self) -> list[Block]:
         """Return the scores of each reading, and the claims that differ."""
         return readings.compared(self.judged)
+
+    def is_missed(self, *names: str) -> bool:
+        """Return whether one of these claims is not reproduced."""
+        return any(finding.claim.id in names for finding in self.missed)
+
+    def cause(self, name: str, caller: Callable[[], str]) -> str:
+        """Keep the cause of a miss; see `dumbbell.papers.misses`."""
+        self._misses.tell(name, caller())
+        return ""
+
+    def not_reproduced(self) -> Block:
+        """Return the table of the claims that are not reproduced."""
+        return self._misses.not_reproduced()
+
+    def examined(self, name: str, cause: str, caller: Callable[[], str]) -> str:
+        """Keep what was looked into; see `dumbbell.papers.misses`."""
+        self._misses.examine(name, cause, caller())
+        return ""
+
+    def looked_into(self) -> Table:
+        """Return the table of what was looked into."""
+        return self._misses.looked_into()
+
+
+def choices(assumptions: Any) -> dict[str, str]:
+    """Return the values of a dataclass of assumptions as tables show them, by field."""
+    shown = {}
+    for name, value in asdict(assumptions).items():
+        if isinstance(value, bool):
+            shown[name] = ("no", "yes")[value]
+        else:
+            shown[name] = f"{value:g}" if isinstance(value, float) else str(value)
+    return shown

@@ -256,6 +256,26 @@ def origin_of(measured: Measured | None) -> str:
     return "" if measured is None else measured.origin()
 
 
+def absent(name: str, measured: Measured | None, needed: Callable[[], object]) -> str:
+    """Return why a report cannot show runs in real time, as a sentence; empty if it can.
+
+    Parameters
+    ----------
+    name
+        Name of the paper.
+    measured
+        The runs.
+    needed
+        Raises `dumbbell.claims.NotMeasured` if there are too few.
+    """
+    try:
+        runs_of(measured)
+        needed()
+    except NotMeasured as reason:
+        return f"{reason} They are made by `{command_of(name)}`, with Linux and root."
+    return ""
+
+
 def blocks_of(name: str, measured: Measured | None, build: Callable[[], Sequence[Block]]) -> list[Block]:
     """Return blocks of a report on runs in real time, or a sentence if there are none or too few.
 
