@@ -19,10 +19,11 @@ from dumbbell.sensitivity import Sensitivity
 
 from . import asymmetry_claims as _asymmetry_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
-from . import content, linux, plan, reduction, sensitivity
+from . import linux, plan, reduction, sensitivity
 from . import mechanism_claims as _mechanism_claims  # registers its claims
 from . import traffic_claims as _traffic_claims  # registers its claims
 from .assumptions import Assumptions
+from .content import Content
 from .evidence import Evidence
 from .register import REGISTER
 
@@ -46,7 +47,7 @@ class RoVegas(ClaimedPaper[Evidence]):
         plan=linux.plan,
         stages=linux.stages,
         record=Path(__file__).with_name("testbed.json"),
-        sections=lambda _settings, evidence, _findings: [content.on_testbed(evidence)],
+        sections=lambda _settings, evidence, _findings: [Content(evidence).testbed()],
     )
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
@@ -72,7 +73,7 @@ class RoVegas(ClaimedPaper[Evidence]):
         self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(evidence, findings, moves)
+        return Content(evidence, findings, moves).sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dumbbell import plots
 
@@ -15,7 +17,10 @@ from .printed import at_points, data
 from .reduction import SAMPLE_S
 from .scenarios import ASYMMETRIES, BAND_PANELS, REROUTE_S
 
-VARIANTS = ("vegas", "rovegas")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+VARIANTS = linux.VARIANTS
 PANEL_TITLES = {
     "a": "(a) vegas, alpha = 1, beta = 3",
     "b": "(b) vegas, alpha = beta",
@@ -34,6 +39,11 @@ def _binned(evidence: Evidence, experiment: str, variant: str, point: float | st
     resampled = np.einsum("wr,rcs->wcs", weights, table)
     low, high = np.quantile(resampled, (0.05, 0.95), axis=0)
     return [[resampled[0, index], low[index], high[index]] for index in range(connections)]
+
+
+def _over_seconds(series: Mapping[str, tuple[ArrayLike, ArrayLike]], *, title: str, ax: Axes) -> None:
+    """Draw throughputs over time."""
+    plots.lines(series, x_label="time", x_unit="s", y_label="throughput", y_unit="kbit/s", title=title, ax=ax)
 
 
 def single_connection(evidence: Evidence) -> str:
@@ -92,9 +102,7 @@ def asymmetric(evidence: Evidence) -> str:
             # Ten seconds each, so that single packets do not show at large k.
             means = curve[: len(curve) // 10 * 10].reshape(-1, 10).mean(axis=1)
             series[f"k = {k}"] = (10 * np.arange(len(means)) + 5, means)
-        plots.lines(
-            series, x_label="time", x_unit="s", y_label="throughput", y_unit="kbit/s", title=title, ax=ax
-        )
+        _over_seconds(series, title=title, ax=ax)
         ax.set_ylim(0, 1700)
     printed = {"vegas": at_points("fig-7", "throughput"), "rovegas": at_points("fig-8", "throughput")}
     steady = {
@@ -135,15 +143,7 @@ def _over_time(
         seconds = np.asarray(np.arange(len(mean)) + 0.5, dtype=np.float64)
         one[label] = (seconds, np.asarray(rows[0]["bins"])[: len(mean)])
         many[(label, variant)] = (seconds, mean, low, high)
-    plots.lines(
-        one,
-        x_label="time",
-        x_unit="s",
-        y_label="throughput",
-        y_unit="kbit/s",
-        title=f"{title}: one run",
-        ax=axes[0, 0],
-    )
+    _over_seconds(one, title=f"{title}: one run", ax=axes[0, 0])
     plots.sweep(
         many,
         x_label="time",
@@ -244,21 +244,17 @@ def persistent(evidence: Evidence) -> str:
     return plots.to_svg(figure)
 
 
-def fairness(evidence: Evidence, experiment: str) -> str:
+def fairness(evidence: Evidence, number: str) -> str:
     """Draw the throughput of every connection over time in the four panels of Fig. 17 or 18, one run of each."""
     figure, axes = plots.figure(2, 2, width=5.2, height=2.9)
     for ax, panel in zip(axes.flat, BAND_PANELS, strict=True):
-        row = evidence.rows(experiment, panel)[0]
+        row = evidence.rows(f"fig-{number}", panel)[0]
         table = np.asarray(row["bins"]).reshape(len(row["throughput"]), -1)
         # Five seconds each: a packet in a second is 8 kbit/s.
         usable = table[:, : table.shape[1] // 5 * 5].reshape(len(table), -1, 5).mean(axis=2)
         seconds = 5 * np.arange(usable.shape[1]) + 2.5
-        plots.lines(
+        _over_seconds(
             {f"connection {index + 1}": (seconds, curve) for index, curve in enumerate(usable)},
-            x_label="time",
-            x_unit="s",
-            y_label="throughput",
-            y_unit="kbit/s",
             title=PANEL_TITLES[panel],
             ax=ax,
         )
@@ -277,15 +273,7 @@ def rerouting(evidence: Evidence) -> str:
             row = evidence.rows("ext", variant, by)[0]
             rates[label] = (np.arange(len(row["bins"])) + 0.5, row["bins"])
             bases[label] = (np.arange(len(row["base_curve"])) + 1.0, row["base_curve"])
-        plots.lines(
-            rates,
-            x_label="time",
-            x_unit="s",
-            y_label="throughput",
-            y_unit="kbit/s",
-            title=title,
-            ax=axes[0, column],
-        )
+        _over_seconds(rates, title=title, ax=axes[0, column])
         plots.lines(bases, x_label="time", x_unit="s", y_label="base RTT", y_unit="ms", ax=axes[1, column])
         for ax in axes[:, column]:
             ax.set_ylim(bottom=0)
@@ -355,15 +343,7 @@ def rerouting_on_linux(evidence: Evidence) -> str:
             for side, each in (("kernel", evidence.kernel), ("simulator", evidence)):
                 curve = np.asarray(each.rows(linux.REROUTED, variant, way)[0]["bins"], dtype=np.float64)
                 series[f"{variant}, {side}"] = (np.arange(len(curve)) + 0.5, curve)
-        plots.lines(
-            series,
-            x_label="time",
-            x_unit="s",
-            y_label="throughput",
-            y_unit="kbit/s",
-            title=titles[way],
-            ax=ax,
-        )
+        _over_seconds(series, title=titles[way], ax=ax)
         ax.set_ylim(bottom=0)
         ax.legend(frameon=False, fontsize=7)
         for time in REROUTE_S:

@@ -12,6 +12,7 @@ from dumbbell.papers.real_time import simulated
 from . import linux
 from .assumptions import ANALYSIS, CONNECTIONS, TRAFFIC, VARIATIONS, Assumptions
 from .evidence import PAPER
+from .linux import VARIANTS
 from .scenarios import (
     ASYMMETRIES,
     BAND_PANELS,
@@ -31,7 +32,6 @@ from .scenarios import (
 
 Made = tuple[str, Scenario, bool]
 
-VARIANTS = ("vegas", "rovegas")
 LOADS = tuple(round(0.1 * step, 1) for step in range(11))
 FEW_LOADS = (0.0, 0.2, 0.5, 0.8, 1.0)
 

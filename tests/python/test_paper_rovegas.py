@@ -1,6 +1,7 @@
 """RoVegas: properties of the engine, and the evaluation of claims."""
 
 import dataclasses
+import re
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,10 +13,10 @@ import pytest
 import dumbbell
 from dumbbell import Job, claims, papers
 from dumbbell.models import rovegas as model
-from dumbbell.sensitivity import Sensitivity
 
 PAPER = papers.load("rovegas", Path(__file__).resolve().parents[2] / "papers")
 MODULE = type(PAPER).__module__
+REPORT = Path(__file__).resolve().parents[2] / "papers" / "rovegas" / "report.md"
 
 
 def part(name):
@@ -187,7 +188,8 @@ def test_what_was_not_run_is_not_checkable_and_says_why(lone):
 def test_every_assumption_is_explained_and_varied():
     names = {item.name for item in dataclasses.fields(PLACE)}
     moved = {name for variation in part("assumptions").VARIATIONS for name in variation.changes}
-    assert set(part("set_up").WORDS) == names == moved
+    explained = set(re.findall(r"chosen\.(\w+)", REPORT.read_text("utf-8")))
+    assert explained == names == moved
     for variation in part("assumptions").VARIATIONS:
         assert variation.place(PLACE) != PLACE
         assert set(variation.touches) <= set(part("assumptions").EVERYTHING)
@@ -231,7 +233,7 @@ def test_the_report_has_every_figure(lone, eight, rerouted):
     results = pd.concat([lone, eight, rerouted, table(wanted)], ignore_index=True)
     evidence = PAPER.evidence(papers.Settings(), results, {})
     findings = claims.judge(PAPER.claims(), evidence)
-    sections = part("content").sections(evidence, findings, Sensitivity())
+    sections = part("content").Content(evidence, findings).sections()
     assert {section.anchor for section in sections} >= {
         "misses", "set-up", "analysis", "asymmetric", "traffic", "persistent", "fairness", "deployment", "rerouting",
         "sensitivity", "tensions",
@@ -241,6 +243,8 @@ def test_the_report_has_every_figure(lone, eight, rerouted):
     )
     for number in ("3 to 5", "7 and 8", "9", "10 and 13", "12", "15", "17", "18", "19"):
         assert f"Fig. {number}" in text or f"Figs. {number}" in text
+    # Braces are left where a name was not replaced.
+    assert not {"{", "}"} & set(re.sub(r"svg='.*?</svg>", "", str(sections), flags=re.DOTALL))
 
 
 def test_the_queue_of_the_fluid_model_fits_vegas(eight):
