@@ -15,11 +15,12 @@ from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
-from . import content, plan, reduction, sensitivity
 from . import grid_claims as _grid_claims  # registers its claims
+from . import plan, reduction, sensitivity
 from . import slot_claims as _slot_claims  # registers its claims
 from . import threshold_claims as _threshold_claims  # registers its claims
 from . import video_claims as _video_claims  # registers its claims
+from .content import Content
 from .evidence import Evidence
 from .register import REGISTER
 
@@ -64,7 +65,7 @@ class Altman(ClaimedPaper[Evidence]):
         self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(settings, evidence, findings, moves)
+        return Content(settings, evidence, findings, moves).sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

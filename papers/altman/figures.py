@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dumbbell import plots
-from dumbbell.models import altman, throughput
+from dumbbell.models import throughput
 
 from . import ideal, slots
-from .evidence import Averages, Evidence, Sweep, Values
-from .grid import Connections, Setting
+from .evidence import Evidence, Sweep, Values
+from .grid import Connections
 from .plan import EVOLUTION, LAW_PROBABILITIES, VIDEO_BUFFERS, VIDEO_RATES
+from .quantities import OF_RENO, OF_VEGAS
 from .scenarios import evolution_seconds
 from .slots import SlotErrors
 from .threshold_claims import connection_sweeps, row_sweeps
@@ -22,8 +22,6 @@ from .video_claims import ratio
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Predicts = Callable[[Setting], float]
 
 CLOSED = "closed form"
 FLUID = "fluid recursion"
@@ -77,83 +75,17 @@ def evolution(evidence: Evidence) -> str:
 
 def scatter(evidence: Evidence) -> str:
     """Draw every quantity of Tables 1 to 3 by the two models against the simulation."""
-    quantities: list[tuple[Averages, str, str, str, Predicts, Predicts]] = [
-        (
-            "steady",
-            "window",
-            "window of Vegas",
-            "packets",
-            lambda row: row.stable.low,
-            lambda row: row.fluid_vegas.window,
-        ),
-        (
-            "steady",
-            "slow_start_window",
-            "slow-start threshold of Vegas",
-            "packets",
-            lambda row: altman.slow_start_threshold(row.link, gamma=row.gamma).window,
-            lambda row: float(altman.fluid_slow_start_threshold(row.link, gamma=row.gamma)),
-        ),
-        (
-            "steady",
-            "rtt",
-            "round-trip time of Vegas",
-            "s",
-            lambda row: row.stable.low / row.link.available_rate,
-            lambda row: row.fluid_vegas.rtt,
-        ),
-        (
-            "steady",
-            "throughput",
-            "throughput of Vegas",
-            "packets/s",
-            lambda row: row.link.available_rate,
-            lambda row: row.fluid_vegas.throughput,
-        ),
-        (
-            "cycles",
-            "loss_window",
-            "loss window of Reno",
-            "packets",
-            lambda row: float(row.cycle.loss_window),
-            lambda row: row.fluid_reno.loss_window,
-        ),
-        (
-            "cycles",
-            "cycle_s",
-            "cycle of Reno",
-            "s",
-            lambda row: row.cycle.duration,
-            lambda row: row.fluid_reno.duration,
-        ),
-        (
-            "cycles",
-            "rtt",
-            "round-trip time of Reno",
-            "s",
-            lambda row: row.cycle.rtt,
-            lambda row: row.fluid_reno.rtt,
-        ),
-        (
-            "cycles",
-            "throughput",
-            "throughput of Reno",
-            "packets/s",
-            lambda row: row.cycle.throughput,
-            lambda row: row.fluid_reno.throughput,
-        ),
-    ]
     figure, axes = plots.figure(2, 4, width=3.4, height=3.2)
-    for ax, (kind, column, label, unit, closed, fluid) in zip(axes.flat, quantities, strict=True):
-        simulated = evidence.mean(evidence.table(kind, column))
+    for ax, quantity in zip(axes.flat, (*OF_VEGAS, *OF_RENO), strict=True):
+        simulated = quantity.simulated(evidence)
         low, high = np.nanquantile(simulated[1:], (0.05, 0.95), axis=0)
-        predicted = [evidence.mean(evidence.model(kind, predicts))[0] for predicts in (closed, fluid)]
+        predicted = quantity.predicted(evidence)
         rows = simulated.shape[1]
         plots.scatter_against(
             np.concatenate(predicted),
             np.tile(simulated[0], 2),
-            label=label,
-            unit=unit,
+            label=quantity.label,
+            unit=quantity.unit,
             by=[CLOSED] * rows + [FLUID] * rows,
             low=np.tile(low, 2),
             high=np.tile(high, 2),

@@ -1,40 +1,40 @@
-"""The tables of the report: the analytic and the simulated side, with relative errors."""
+"""The rows of the report's tables: the analytic and the simulated side, with relative errors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from dumbbell.models import altman
-from dumbbell.report import Cell, Column, Table
-from dumbbell.report.numbers import number
+from dumbbell.report import Cell
+from dumbbell.report.numbers import fixed, number, signed
+from dumbbell.report.page import Row
 
-from . import slots
-from .evidence import Averages, Evidence, Sweep, Values
+from . import quantities, slots
+from .evidence import Evidence, Sweep, Values
 from .figures import law_ratios
 from .grid import GRID, Connections, Setting
 from .grid_claims import slow_start_windows
 from .plan import IDENTITY, LAW_PROBABILITIES, VIDEO_BUFFERS, VIDEO_RATES, identity_buffers
+from .quantities import Quantity, modelled
 from .slots import SlotErrors, worst
 from .threshold_claims import SAME, connection_sweeps, identity_differences, row_sweeps
 from .video_claims import ratio
 
-MINUS = "−"
+
+def relative(predicted: float, simulated: float, digits: int = 2) -> str:
+    """Return the relative error of a prediction in percent with its sign; empty if there is none."""
+    error = predicted / simulated - 1.0
+    return f"{signed(100.0 * error, digits)} %" if np.isfinite(error) else ""
 
 
-def signed(value: float, digits: int = 2) -> str:
-    """Return a percentage with its sign, from a fraction."""
-    if not np.isfinite(value):
-        return ""
-    return f"{100.0 * value:+.{digits}f} %".replace("-", MINUS)
+def reached(row: Setting) -> float:
+    """Return the whole window that Vegas reaches from below, packets."""
+    return float(altman.stable_window_reached(row.link, alpha=row.alpha, beta=row.beta))
 
 
-def _left(title: str) -> Column:
-    return Column(title=title, align="left")
-
-
-def _parameters(row: Setting) -> list[Cell | str]:
+def _parameters(row: Setting) -> Row:
     return [
         Cell(text=row.id, tone="strong"),
         f"{row.service_rate:g}",
@@ -46,284 +46,115 @@ def _parameters(row: Setting) -> list[Cell | str]:
     ]
 
 
-PARAMETERS = [
-    _left(""),
-    *(Column(title=title) for title in ("mu", "lambda", "d [s]", "B", "alpha, beta, gamma", "nu T")),
-]
-
-
-class _Means:
-    """Means over runs of the two sides, row by row, with the half-width of the simulated one's interval."""
-
-    def __init__(self, evidence: Evidence, kind: Averages) -> None:
-        self.evidence = evidence
-        self.kind = kind
-
-    def simulated(self, column: str) -> Values:
-        """Return the simulated means with resamples."""
-        return self.evidence.mean(self.evidence.table(self.kind, column))
-
-    def model(self, predicts: Callable[[Setting], float]) -> Values:
-        """Return the means of the model."""
-        return np.asarray(self.evidence.mean(self.evidence.model(self.kind, predicts))[0])
-
-
-def _measured(values: Values, index: int, digits: int = 3) -> Cell:
-    low, high = np.nanquantile(values[1:, index], (0.05, 0.95))
+def _measured(values: Values, digits: int, interval_digits: int = 4) -> Cell:
+    """Return a value with the limits of its 90 % interval on hovering."""
+    low, high = (float(limit) for limit in np.nanquantile(values[1:], (0.05, 0.95)))
     return Cell(
-        text=number(float(values[0, index]), digits=digits),
-        hint=f"90 %: {number(float(low), digits=4)} to {number(float(high), digits=4)}",
+        text=number(float(values[0]), digits=digits),
+        hint=f"90 %: {number(low, digits=interval_digits)} to {number(high, digits=interval_digits)}",
     )
 
 
-def windows(evidence: Evidence) -> Table:
-    """Return Table 1: slow-start thresholds, standing windows, round-trip times of Vegas, smallest buffers."""
-    means = _Means(evidence, "steady")
-    window, rtt = means.simulated("window"), means.simulated("rtt")
-    low = means.model(lambda row: row.stable.low)
-    reached = means.model(
-        lambda row: float(altman.stable_window_reached(row.link, alpha=row.alpha, beta=row.beta))
+def _percent(*errors: float) -> list[str]:
+    return [fixed(100.0 * error) for error in errors]
+
+
+def windows(evidence: Evidence) -> Iterator[Row]:
+    """Yield Table 1: slow-start thresholds, standing windows, round-trip times of Vegas, smallest buffers."""
+    window, rtt = (each.simulated(evidence) for each in (quantities.WINDOW, quantities.VEGAS_RTT))
+    low, fluid = quantities.WINDOW.predicted(evidence)
+    whole = modelled(evidence, "steady", reached)
+    rate = modelled(evidence, "steady", lambda row: row.link.available_rate)
+    minimum = modelled(
+        evidence, "steady", lambda row: altman.slow_start_threshold(row.link, gamma=row.gamma).minimum
     )
-    fluid = means.model(lambda row: row.fluid_vegas.window)
-    rate = means.model(lambda row: row.link.available_rate)
-    minimum = means.model(lambda row: altman.slow_start_threshold(row.link, gamma=row.gamma).minimum)
     simulated_end, predicted_end = slow_start_windows(evidence)
-    sweeps = {
-        (
-            case.setting.service_rate,
-            case.setting.exogenous_rate,
-            case.setting.fixed_delay,
-            case.setting.alpha,
-        ): sweep
-        for case, sweep in row_sweeps(evidence)
-    }
-    rows: list[list[Cell | str]] = []
+    sweeps = {_but_for_the_buffer(case.setting): sweep for case, sweep in row_sweeps(evidence)}
     for index, row in enumerate(GRID):
-        sweep = sweeps.get((row.service_rate, row.exogenous_rate, row.fixed_delay, row.alpha))
-        rows.append(
-            [
-                *_parameters(row),
-                f"{minimum[index]:.1f}",
-                f"{predicted_end[index]:g}",
-                Cell(
-                    text=f"{simulated_end[index]:g}",
-                    tone="" if simulated_end[index] == predicted_end[index] else "bad",
-                ),
-                f"{low[index]:.1f}",
-                f"{reached[index]:.1f}",
-                f"{fluid[index]:.1f}",
-                _measured(window, index),
-                signed(low[index] / window[0, index] - 1.0, 1),
-                signed(fluid[index] / window[0, index] - 1.0, 1),
-                number(float(window[0, index] / rate[index]), digits=4),
-                _measured(rtt, index, 4),
-                signed(window[0, index] / rate[index] / rtt[0, index] - 1.0),
-                str(altman.smallest_stable_buffer(row.link, alpha=row.alpha)),
-                "" if sweep is None else str(sweep.smallest_stable),
-            ]
-        )
-    return Table(
-        caption="Table 1: windows of Vegas",
-        columns=[
-            *PARAMETERS,
-            *(Column(title=title) for title in ("min", "model", "simulated")),
-            *(
-                Column(title=title)
-                for title in ("nu T + alpha", "integer", "fluid", "simulated", "error", "fluid's")
+        sweep = sweeps.get(_but_for_the_buffer(row))
+        predicted_rtt = float(window[0, index] / rate[index])
+        yield [
+            *_parameters(row),
+            f"{minimum[index]:.1f}",
+            f"{predicted_end[index]:g}",
+            Cell(
+                text=f"{simulated_end[index]:g}",
+                tone="" if simulated_end[index] == predicted_end[index] else "bad",
             ),
-            *(Column(title=title) for title in ("W/nu", "simulated", "error")),
-            *(Column(title=title) for title in ("model", "simulated")),
-        ],
-        rows=rows,
-        groups=[
-            ("", len(PARAMETERS)),
-            ("slow-start threshold", 3),
-            ("standing window W", 6),
-            ("round-trip time [s]", 3),
-            ("smallest buffer", 2),
-        ],
-        note="Packets unless said otherwise. Errors are of the model, relative to the simulation. The smallest buffer was "
-        "swept where the window has between 8 and 60 packets to fill the path; rows that differ by B alone share it.",
+            *(f"{values[index]:.1f}" for values in (low, whole, fluid)),
+            _measured(window[:, index], 3),
+            *(relative(values[index], window[0, index], 1) for values in (low, fluid)),
+            number(predicted_rtt, digits=4),
+            _measured(rtt[:, index], 4),
+            relative(predicted_rtt, rtt[0, index]),
+            str(altman.smallest_stable_buffer(row.link, alpha=row.alpha)),
+            "" if sweep is None else str(sweep.smallest_stable),
+        ]
+
+
+def _but_for_the_buffer(row: Setting) -> tuple[float, ...]:
+    return row.service_rate, row.exogenous_rate, row.fixed_delay, row.alpha
+
+
+def averages_of_vegas(evidence: Evidence) -> Iterator[Row]:
+    """Yield Table 2: throughput and round-trip time of Vegas."""
+    throughput, rtt = (
+        each.simulated(evidence) for each in (quantities.VEGAS_THROUGHPUT, quantities.VEGAS_RTT)
     )
-
-
-def averages_of_vegas(evidence: Evidence) -> Table:
-    """Return Table 2: throughput and round-trip time of Vegas."""
-    means = _Means(evidence, "steady")
-    throughput, rtt, losses = (means.simulated(column) for column in ("throughput", "rtt", "losses"))
-    rate = means.model(lambda row: row.link.available_rate)
-    closed = means.model(lambda row: row.stable.low / row.link.available_rate)
-    fluid = means.model(lambda row: row.fluid_vegas.rtt)
-    rows = [
-        [
+    rate, _ = quantities.VEGAS_THROUGHPUT.predicted(evidence)
+    models = quantities.VEGAS_RTT.predicted(evidence)
+    losses = evidence.mean(evidence.table("steady", "losses"))
+    for index, row in enumerate(GRID):
+        yield [
             *_parameters(row),
             number(float(rate[index]), digits=4),
-            _measured(throughput, index, 5),
-            signed(rate[index] / throughput[0, index] - 1.0, 3),
-            number(float(closed[index]), digits=4),
-            number(float(fluid[index]), digits=4),
-            _measured(rtt, index, 4),
-            signed(closed[index] / rtt[0, index] - 1.0),
-            signed(fluid[index] / rtt[0, index] - 1.0),
+            _measured(throughput[:, index], 5),
+            relative(rate[index], throughput[0, index], 3),
+            *(number(float(values[index]), digits=4) for values in models),
+            _measured(rtt[:, index], 4),
+            *(relative(values[index], rtt[0, index]) for values in models),
             f"{losses[0, index]:g}",
         ]
-        for index, row in enumerate(GRID)
-    ]
-    return Table(
-        caption="Table 2: averages of Vegas",
-        columns=[
-            *PARAMETERS,
-            *(Column(title=title) for title in ("nu", "simulated", "error")),
-            *(Column(title=title) for title in ("closed form", "fluid", "simulated", "error", "fluid's")),
-            Column(title="losses"),
-        ],
-        rows=rows,
-        groups=[("", len(PARAMETERS)), ("throughput [packets/s]", 3), ("round-trip time [s]", 5), ("", 1)],
-        note="The closed form takes the window nu T + alpha. Buffers are unlimited.",
-    )
 
 
-def averages_of_reno(evidence: Evidence) -> Table:
-    """Return Table 3: throughput and round-trip time of Reno."""
-    means = _Means(evidence, "cycles")
-    sides = [
-        (
-            means.simulated("throughput"),
-            means.model(lambda row: row.cycle.throughput),
-            means.model(lambda row: row.fluid_reno.throughput),
-        ),
-        (
-            means.simulated("rtt"),
-            means.model(lambda row: row.cycle.rtt),
-            means.model(lambda row: row.fluid_reno.rtt),
-        ),
-        (
-            means.simulated("loss_window"),
-            means.model(lambda row: float(row.cycle.loss_window)),
-            means.model(lambda row: row.fluid_reno.loss_window),
-        ),
-        (
-            means.simulated("cycle_s"),
-            means.model(lambda row: row.cycle.duration),
-            means.model(lambda row: row.fluid_reno.duration),
-        ),
-    ]
-    losses = (
-        evidence.mean(evidence.table("cycles", "losses"))[0]
-        / evidence.mean(evidence.table("cycles", "detections"))[0]
+def averages_of_reno(evidence: Evidence) -> Iterator[Row]:
+    """Yield Table 3: throughput, round-trip time, loss window and cycle of Reno."""
+    shown = (quantities.RENO_THROUGHPUT, quantities.RENO_RTT, quantities.LOSS_WINDOW, quantities.CYCLE)
+    sides = [(each.simulated(evidence), each.predicted(evidence)) for each in shown]
+    losses, detections = (
+        evidence.mean(evidence.table("cycles", column))[0] for column in ("losses", "detections")
     )
-    rows: list[list[Cell | str]] = []
     for index, row in enumerate(GRID):
         cells: list[Cell | str] = [*_parameters(row), "2" if row.cycle.queue_empties else "1"]
-        for simulated, closed, fluid in sides:
-            cells += [
-                number(float(closed[index]), digits=4),
-                number(float(fluid[index]), digits=4),
-                _measured(simulated, index, 4),
-                signed(closed[index] / simulated[0, index] - 1.0, 1),
-                signed(fluid[index] / simulated[0, index] - 1.0, 1),
-            ]
-        rows.append([*cells, f"{losses[index]:.2f}"])
-    columns = ("closed form", "fluid", "simulated", "error", "fluid's")
-    return Table(
-        caption="Table 3: averages of Reno",
-        columns=[
-            *PARAMETERS,
-            Column(title="case"),
-            *(Column(title=title) for _ in sides for title in columns),
-            Column(title="losses per cycle"),
-        ],
-        rows=rows,
-        groups=[
-            ("", len(PARAMETERS) + 1),
-            ("throughput [packets/s]", 5),
-            ("round-trip time [s]", 5),
-            ("loss window [packets]", 5),
-            ("cycle [s]", 5),
-            ("", 1),
-        ],
-        note="Case 2: the queue empties in every cycle. Averages over whole cycles, from the fourth detection of a loss on.",
-    )
+        for simulated, models in sides:
+            cells += [number(float(values[index]), digits=4) for values in models]
+            cells.append(_measured(simulated[:, index], 4))
+            cells += [relative(values[index], simulated[0, index], 1) for values in models]
+        yield [*cells, f"{losses[index] / detections[index]:.2f}"]
 
 
-def summary(evidence: Evidence) -> Table:
-    """Return the errors of both models by quantity, for all rows and for loads up to 1/2."""
+SUMMED_UP: tuple[Quantity, ...] = (
+    quantities.WINDOW,
+    quantities.VEGAS_THROUGHPUT,
+    quantities.VEGAS_RTT,
+    quantities.LOSS_WINDOW,
+    quantities.RENO_THROUGHPUT,
+    quantities.RENO_RTT,
+    quantities.CYCLE,
+)
+
+
+def summary(evidence: Evidence) -> Iterator[Row]:
+    """Yield the errors of both models by quantity, for all rows and for loads up to 1/2."""
     light = np.array([row.load <= 0.5 for row in GRID])
-    quantities: Sequence[
-        tuple[str, Averages, str, Callable[[Setting], float], Callable[[Setting], float]]
-    ] = (
-        (
-            "standing window of Vegas",
-            "steady",
-            "window",
-            lambda row: row.stable.low,
-            lambda row: row.fluid_vegas.window,
-        ),
-        (
-            "throughput of Vegas",
-            "steady",
-            "throughput",
-            lambda row: row.link.available_rate,
-            lambda row: row.fluid_vegas.throughput,
-        ),
-        (
-            "round-trip time of Vegas",
-            "steady",
-            "rtt",
-            lambda row: row.stable.low / row.link.available_rate,
-            lambda row: row.fluid_vegas.rtt,
-        ),
-        (
-            "loss window of Reno",
-            "cycles",
-            "loss_window",
-            lambda row: float(row.cycle.loss_window),
-            lambda row: row.fluid_reno.loss_window,
-        ),
-        (
-            "throughput of Reno",
-            "cycles",
-            "throughput",
-            lambda row: row.cycle.throughput,
-            lambda row: row.fluid_reno.throughput,
-        ),
-        (
-            "round-trip time of Reno",
-            "cycles",
-            "rtt",
-            lambda row: row.cycle.rtt,
-            lambda row: row.fluid_reno.rtt,
-        ),
-        (
-            "cycle of Reno",
-            "cycles",
-            "cycle_s",
-            lambda row: row.cycle.duration,
-            lambda row: row.fluid_reno.duration,
-        ),
-    )
-    rows: list[list[Cell | str]] = []
-    for title, kind, column, closed, fluid in quantities:
-        simulated = evidence.table(kind, column)
-        cells: list[Cell | str] = [title]
-        for predicts in (closed, fluid):
-            errors = np.abs(evidence.errors(evidence.model(kind, predicts), simulated)[0])
-            for chosen in (np.ones_like(light), light):
-                cells.append(f"{100.0 * errors[chosen].mean():.2f} ({100.0 * errors[chosen].max():.1f})")
-        rows.append(cells)
-    return Table(
-        caption="Relative errors of the models: mean over the rows, and the largest in parentheses, %",
-        columns=[
-            _left("quantity"),
-            *(Column(title=title) for _ in range(2) for title in ("all 40 rows", "loads up to 1/2")),
-        ],
-        rows=rows,
-        groups=[("", 1), ("closed form", 2), ("fluid recursion", 2)],
-    )
+    for quantity in SUMMED_UP:
+        errors = [np.abs(each) for each in quantity.errors(evidence)]
+        chosen = (each[rows] for each in errors for rows in (np.ones_like(light), light))
+        yield [quantity.label, *(f"{100.0 * some.mean():.2f} ({100.0 * some.max():.1f})" for some in chosen)]
 
 
-def mini_slots(evidence: Evidence) -> Table:
-    """Return the errors of Theorem 1 and of the fluid recursion by phase and load."""
+def mini_slots(evidence: Evidence) -> Iterator[Row]:
+    """Yield the errors of Theorem 1 and of the fluid recursion by phase and load."""
     found: list[tuple[str, list[SlotErrors]]] = [
         ("constant window", slots.standing(evidence)),
         ("growth, 1/W with every acknowledgement", slots.growth(evidence)),
@@ -331,7 +162,6 @@ def mini_slots(evidence: Evidence) -> Table:
         ("slow start of Reno", slots.slow_start(evidence, "reno-slow-start")),
         ("slow start of Vegas", slots.slow_start(evidence, "vegas-slow-start")),
     ]
-    rows: list[list[Cell | str]] = []
     for title, listed in found:
         for load in dict.fromkeys(slot.setting.load for slot in listed):
             chosen = [slot for slot in listed if slot.setting.load == load]
@@ -339,35 +169,17 @@ def mini_slots(evidence: Evidence) -> Table:
             outside = np.concatenate([slot.paper_error[~slot.is_in_transition] for slot in chosen])
             duration = np.concatenate([slot.duration_error for slot in chosen])
             fluid = np.concatenate([slot.fluid_error for slot in chosen])
-            rows.append(
-                [
-                    title,
-                    f"{load:g}",
-                    str(len(paper)),
-                    f"{100.0 * np.abs(paper).mean():.1f}",
-                    f"{100.0 * worst(paper):.1f}",
-                    f"{100.0 * worst(outside):.1f}" if title.startswith("slow") else "",
-                    f"{100.0 * worst(duration):.1f}",
-                    f"{100.0 * np.abs(fluid).mean():.1f}",
-                    f"{100.0 * worst(fluid):.1f}",
-                ]
-            )
-    return Table(
-        caption="Relative errors of mini-slots, %",
-        columns=[
-            _left("phase"),
-            *(Column(title=title) for title in ("load", "windows")),
-            *(Column(title=title) for title in ("mean", "largest", "largest outside the transition")),
-            Column(title="largest, duration"),
-            *(Column(title=title) for title in ("mean", "largest")),
-        ],
-        rows=rows,
-        groups=[("", 3), ("theorem 1, round-trip time", 3), ("theorem 1", 1), ("fluid recursion", 2)],
-        note="The transition is where the previous window is between 0.7 and 2.8 bandwidth-delay products.",
-    )
+            yield [
+                title,
+                f"{load:g}",
+                str(len(paper)),
+                *_percent(np.abs(paper).mean(), worst(paper)),
+                *(_percent(worst(outside)) if title.startswith("slow") else [""]),
+                *_percent(worst(duration), np.abs(fluid).mean(), worst(fluid)),
+            ]
 
 
-def _sweep_row(case: Connections, sweep: Sweep, last: str) -> list[Cell | str]:
+def _sweep_row(case: Connections, sweep: Sweep, last: str) -> Row:
     difference = sweep.smallest_stable - sweep.predicted
     return [
         case.setting.id,
@@ -382,61 +194,32 @@ def _sweep_row(case: Connections, sweep: Sweep, last: str) -> list[Cell | str]:
                 f"{buffer}: {100 * share:.0f} %" for buffer, share in sorted(sweep.shares.items())
             ),
         ),
-        f"{difference:+d}".replace("-", MINUS),
+        signed(difference, 0),
         last,
     ]
 
 
-def thresholds(evidence: Evidence) -> Table:
-    """Return the buffer sweeps, with the buffer that the simulated steady window would need."""
-    rows = []
+def thresholds(evidence: Evidence) -> Iterator[Row]:
+    """Yield the buffer sweeps, with the buffer that the simulated steady window would need."""
     for case, sweep in row_sweeps(evidence):
         row = case.setting
         name = f"steady/{row.id}"
+        places = zip(evidence.column(name, "window"), evidence.settings(name, row), strict=True)
         needed = [
-            (window - place.link.bdp) * row.service_rate / row.link.available_rate
-            for window, place in zip(
-                evidence.column(name, "window"), evidence.settings(name, row), strict=True
-            )
+            (window - place.link.bdp) * row.service_rate / row.link.available_rate for window, place in places
         ]
-        rows.append(_sweep_row(case, sweep, f"{np.mean(needed):.1f}"))
-    return Table(
-        caption="Smallest buffer with which Vegas loses nothing",
-        columns=[
-            _left("row"),
-            *(
-                Column(title=title)
-                for title in ("load", "d [s]", "alpha", "B*", "model", "simulated", "difference")
-            ),
-            Column(title="buffer that the constant window needs"),
-        ],
-        rows=rows,
-        note="The last column is (W - nu T) mu/nu with the simulated W of Table 1: the backlog while the window is constant. "
-        "Theorem 2 has alpha for W - nu T; the whole number that is reached from below is one to two packets more.",
-    )
+        yield _sweep_row(case, sweep, f"{np.mean(needed):.1f}")
 
 
-def connections(evidence: Evidence) -> Table:
-    """Return the sweeps with several connections."""
-    return Table(
-        caption="Smallest buffer with which n Vegas connections lose nothing",
-        columns=[
-            _left("row"),
-            *(
-                Column(title=title)
-                for title in ("load", "d [s]", "alpha", "B*", "model", "simulated", "difference")
-            ),
-            Column(title="n"),
-        ],
-        rows=[_sweep_row(case, sweep, str(case.flows)) for case, sweep in connection_sweeps(evidence)],
-    )
+def connections(evidence: Evidence) -> Iterator[Row]:
+    """Yield the sweeps with several connections."""
+    return (_sweep_row(case, sweep, str(case.flows)) for case, sweep in connection_sweeps(evidence))
 
 
-def identity(evidence: Evidence) -> Table:
-    """Return trajectories of Vegas and Reno below the critical buffer side by side."""
+def identity(evidence: Evidence) -> Iterator[Row]:
+    """Yield trajectories of Vegas and Reno below the critical buffer side by side."""
     same = identity_differences(evidence, "vegas-at-once", "generation")
     own = identity_differences(evidence, "vegas-spread", "reno")
-    rows: list[list[Cell | str]] = []
     for setting in IDENTITY:
         for buffer in identity_buffers(setting):
             cells: list[Cell | str] = [
@@ -446,76 +229,47 @@ def identity(evidence: Evidence) -> Table:
                 str(buffer),
             ]
             for column in SAME:
-                values = [
-                    float(evidence.mean(evidence.column(f"identity/{name}/{setting.id}/{buffer}", column))[0])
-                    for name in ("vegas-at-once", "generation", "reno")
-                ]
-                cells.append(
-                    Cell(
-                        text=number(values[0], digits=4),
-                        detail=f"{number(values[1], digits=4)} | {number(values[2], digits=4)}",
+                vegas, generation, reno = (
+                    number(
+                        float(
+                            evidence.mean(evidence.column(f"identity/{name}/{setting.id}/{buffer}", column))[
+                                0
+                            ]
+                        ),
+                        digits=4,
                     )
+                    for name in ("vegas-at-once", "generation", "reno")
                 )
+                cells.append(Cell(text=vegas, detail=f"{generation} | {reno}"))
             difference = same[setting.id, buffer]
-            cells += [
+            yield [
+                *cells,
                 Cell(text=f"{100.0 * difference:.1f}", tone="bad" if difference > 0.01 else ""),
                 f"{100.0 * own[setting.id, buffer]:.1f}",
             ]
-            rows.append(cells)
-    return Table(
-        caption="Below the threshold: Vegas (first line), Reno that grows by a packet per generation, and Reno (second line)",
-        columns=[
-            *(Column(title=title) for title in ("load", "alpha", "B*", "B")),
-            *(
-                Column(title=title)
-                for title in (
-                    "throughput [packets/s]",
-                    "round-trip time [s]",
-                    "loss window [packets]",
-                    "packets of a cycle",
-                )
-            ),
-            Column(title="difference, growth by generation [%]"),
-            Column(title="difference, growth by acknowledgement [%]"),
-        ],
-        rows=rows,
-        note="The first difference is between sources that both grow by a whole packet per round, the second "
-        "between Vegas and Reno that both grow with every acknowledgement.",
-    )
 
 
-def video(evidence: Evidence) -> Table:
-    """Return losses, goodput and windows with video traffic."""
-    rows: list[list[Cell | str]] = []
+def video(evidence: Evidence) -> Iterator[Row]:
+    """Yield losses, goodput and windows with video traffic."""
     for rate in VIDEO_RATES:
         for buffer in VIDEO_BUFFERS:
-            cells: list[Cell | str] = [f"{rate:g}", str(buffer), f"{2.0 * rate / (rate - 100.0):.1f}"]
-            for column in ("losses", "throughput", "window"):
-                for variant in ("vegas", "reno"):
-                    values = evidence.mean(evidence.column(f"video/{variant}/{rate:.0f}/{buffer}", column))
-                    low, high = np.nanquantile(values[1:], (0.05, 0.95))
-                    cells.append(
-                        Cell(
-                            text=number(float(values[0])),
-                            hint=f"90 %: {number(float(low))} to {number(float(high))}",
-                        )
+            yield [
+                f"{rate:g}",
+                str(buffer),
+                f"{2.0 * rate / (rate - 100.0):.1f}",
+                *(
+                    _measured(
+                        evidence.mean(evidence.column(f"video/{variant}/{rate:.0f}/{buffer}", column)), 3, 3
                     )
-            cells.append(number(float(ratio(evidence, "retransmitted", rate, buffer)[0]), digits=2))
-            rows.append(cells)
-    return Table(
-        caption="Vegas and Reno with video traffic, 300 s",
-        columns=[
-            *(Column(title=title) for title in ("mu [packets/s]", "B", "B* for the mean rate")),
-            *(Column(title=title) for _ in range(3) for title in ("Vegas", "Reno")),
-            Column(title="retransmissions, Vegas / Reno"),
-        ],
-        rows=rows,
-        groups=[("", 3), ("losses", 2), ("goodput [packets/s]", 2), ("mean window [packets]", 2), ("", 1)],
-    )
+                    for column in ("losses", "throughput", "window")
+                    for variant in ("vegas", "reno")
+                ),
+                number(float(ratio(evidence, "retransmitted", rate, buffer)[0]), digits=2),
+            ]
 
 
-def laws(evidence: Evidence) -> Table:
-    """Return the predictions of the throughput laws divided by simulated values."""
+def laws(evidence: Evidence) -> Iterator[Row]:
+    """Yield the simulated throughput with imposed losses, and the relative errors of the laws."""
     formulas = (
         ("periodic", "periodic"),
         ("random", "random"),
@@ -523,32 +277,13 @@ def laws(evidence: Evidence) -> Table:
         ("random", "approximate"),
     )
     found = [law_ratios(evidence, kind, formula)[:, 0] for kind, formula in formulas]
-    rows: list[list[Cell | str]] = []
     for index, probability in enumerate(LAW_PROBABILITIES):
-        simulated = [
-            evidence.mean(evidence.column(f"law/{kind}/{probability:g}", "throughput"))[0]
+        periodic, random = (
+            number(
+                float(evidence.mean(evidence.column(f"law/{kind}/{probability:g}", "throughput"))[0]),
+                digits=4,
+            )
             for kind in ("periodic", "random")
-        ]
-        rows.append(
-            [
-                f"{probability:g}",
-                number(float(simulated[0]), digits=4),
-                signed(found[0][index] - 1.0, 1),
-                number(float(simulated[1]), digits=4),
-                *(signed(ratios[index] - 1.0, 1) for ratios in found[1:]),
-            ]
         )
-    return Table(
-        caption="Laws of throughput against Reno with imposed losses, round-trip time 0.1 s",
-        columns=[
-            Column(title="loss probability"),
-            *(Column(title=title) for title in ("simulated [packets/s]", "Mathis")),
-            *(
-                Column(title=title)
-                for title in ("simulated [packets/s]", "Mathis", "Padhye", "Padhye, approximate")
-            ),
-        ],
-        rows=rows,
-        groups=[("", 1), ("periodic losses", 2), ("random losses", 4)],
-        note="Errors of the laws, which are given the measured round-trip time, timeout and loss indications per packet.",
-    )
+        mathis, *others = (relative(ratios[index], 1.0, 1) for ratios in found)
+        yield [f"{probability:g}", periodic, mathis, random, *others]

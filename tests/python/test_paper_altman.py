@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import dumbbell
 from dumbbell import Job, claims, papers
 from dumbbell.models import altman
+from dumbbell.sensitivity import Sensitivity
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = papers.load("altman", ROOT / "papers")
@@ -321,6 +323,26 @@ def test_a_sweep_ends_with_the_buffer_from_which_less_than_half_lose():
     assert evidence_of.Sweep(4.0, {3: 0.0, 4: 0.0}).smallest_stable == 3
 
 
+REPORT = (ROOT / "papers" / "altman" / "report.md").read_text("utf-8")
+
+
+def test_every_name_of_the_report_exists():
+    content = part("content").Content
+    assert set(re.findall(r"\{rows (\w+)\}", REPORT)) <= set(vars(part("tables")))
+    assert set(re.findall(r"\(figure (\w+)\)", REPORT)) <= set(vars(part("figures")))
+    assert set(re.findall(r"\{(\w+)(?: \w+)*\}", REPORT)) <= set(dir(content))
+    # Names in expressions are looked up before anything is computed.
+    page = content(
+        papers.Settings(),
+        evidence_of.Evidence(tables()),
+        claims.judge(PAPER.claims(), evidence_of.Evidence(tables())),
+        Sensitivity(),
+    )
+    with pytest.raises(claims.NotMeasured):
+        page.sections()
+
+
 def test_examined_misses_are_claims_of_the_register():
-    looked_into = papers.examined.entries(ROOT / "papers" / "altman" / "examined.toml")
-    assert looked_into.keys() <= {claim.id for claim in PAPER.claims()}
+    looked_into = set(re.findall(r'examined\("([\w-]+)"', REPORT))
+    assert looked_into
+    assert looked_into <= {claim.id for claim in PAPER.claims()}
