@@ -208,7 +208,7 @@ def test_a_varied_assumption_changes_scenarios_and_their_evaluation():
         papers.Settings(), pd.DataFrame({"key": ["paper|fig-15|vegas", "bias-40|fig-15|vegas"]}), {}
     )
     moved = next(variation for variation in variations if variation.name == "bias-40").place(PLACE)
-    judged_by = evidence.of_group("bias-40", moved, 1)
+    judged_by = evidence.varied("bias-40", moved, 1)
     assert (judged_by.place("fig-15"), judged_by.place("ana")) == (moved, PLACE)
 
 
