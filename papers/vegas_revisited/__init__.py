@@ -90,8 +90,7 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        sections = content.sections(settings, evidence, findings, moves)
-        return [*sections, literal.compared(self.judged_readings)] if self.judged_readings else sections
+        return content.Report(settings, evidence, findings, moves, self.judged_readings).sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

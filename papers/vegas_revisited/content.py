@@ -1,26 +1,28 @@
-"""Content of the report: the paper's tables with ours, Fig. 2, traces, sensitivity, and inconsistencies of the paper.
+"""What the report computes: values, rows and figures that ``report.md`` names.
 
-All numbers in the text are computed from the runs or read from the paper's data.
+All numbers are computed from the runs or read from the paper's data.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dumbbell.claims import Finding
-from dumbbell.judge.estimate import NotMeasured
-from dumbbell.papers import Settings
-from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
-from dumbbell.report.numbers import number
+from dumbbell.papers import Reading, Settings
+from dumbbell.papers.page import PaperPage
+from dumbbell.report import Cell
+from dumbbell.report.numbers import fixed, number, percent, signed
+from dumbbell.report.page import Row
 from dumbbell.sensitivity import Sensitivity
 
-from . import conclusions, figures
+from . import figures
 from .assumptions import Variation, calibrated, calibration
-from .conclusions import MINUS, signed
 from .evidence import Evidence
 from .plan import replications
 from .printed import CELLS, EFFECT_TABLES, TERMS, data, effect_column, foreground_table
@@ -28,162 +30,13 @@ from .replay import replay
 from .scenarios import BACKGROUNDS, cell_letters
 from .table_claims import FOREGROUND, MEAN_TOLERANCE, SHORT
 
-LOAD_WORDS = {"low": "low load", "high": "high load", "wan": "WAN"}
-
-# The reason for each value, by field of `assumptions.Assumptions`.
-REASONS = {
-    "rate": "only the caption of Fig. 1 is available; the simulator's example network of the same shape has a 200 KB/s link",
-    "delay": "as in the original Vegas papers, from memory; of the values tried, the only one consistent with every statement on Fig. 2",
-    "access_rate": "Ethernet",
-    "access_delay": "short compared with the bottleneck",
-    "shared_ethernet": "a link for each host; the simulator's example network of the same shape has two Ethernets, which is a variation",
-    "counts_service": "the simulator's queue holds waiting messages only, not the one in transmission",
-    "mss": "a segment of 1.4 KB read as payload",
-    "header": "TCP and IP without options",
-    "tick": "BSD's slow timeout",
-    "min_ticks": "BSD's minimum",
-    "sample_origin": "as in FreeBSD, which the paper names; NetBSD, which it names as well, counts from zero",
-    "initial_rto": "twelve ticks, as in the x-kernel's source",
-    "tick_phase": "in the x-kernel's source, a host's clock begins with its TCP; if all begin together, the order of the hosts within a tick decides, which is not known",
-    "initial_ssthresh": "the largest window without scaling",
-    "variation": "stated by the paper",
-    "extra": "defaults of the release, which the paper does not say it changed",
-    "gamma": "value of the x-kernel and of ns-2",
-    "check_both": "the second acknowledgement is checked only if the first check fired, as the code ports have it",
-    "check_again": "the original paper's words; the printed cells with recovery and without ca decide, see `decisions.md`",
-    "time_repairs": "as in ns-2's port; the paper does not say, see `decisions.md`",
-    "hold_after_slow_start": "the paper corrects the timeout during congestion avoidance only; two printed cells decide",
-    "nagle": "the authors' TCP had it",
-    "background_buffer": "calibrated; 4 KiB is the default of the authors' TCP",
-    "control_segments": "the engine's connections do not close; the x-kernel's source has three, which is a variation, at random times",
-    "handshake": "the simulator runs actual implementations of TCP; the duration of a transfer starts with its SYN",
-    "warm_up_s": "calibrated",
-    "conversation_cap": "calibrated",
-    "size_multiplier": "calibrated; 1 leaves the sizes of tcplib unchanged",
-    "mix": "tcplib draws the shares of the applications and divides by their sum; these are the expected shares",
-    "time_limit_s": "high load exceeds the capacity of the bottleneck and a transfer can starve; an unfinished transfer counts with the data it delivered",
-    "far_time_limit_s": "the same in the WAN",
-}
-WORDS = {
-    "rate": "bottleneck rate",
-    "delay": "bottleneck delay, one way",
-    "access_rate": "rate of the access links",
-    "access_delay": "delay of the access links",
-    "shared_ethernet": "hosts of a side share an Ethernet",
-    "counts_service": "queue limit counts the packet in service",
-    "mss": "payload of a segment",
-    "header": "headers of a segment",
-    "tick": "coarse tick",
-    "min_ticks": "minimum RTO, ticks",
-    "sample_origin": "count of an RTT below a tick, ticks",
-    "initial_rto": "RTO before the first sample",
-    "tick_phase": "phase of the tick",
-    "initial_ssthresh": "initial ssthresh",
-    "variation": "multiple of the variation in the RTO",
-    "extra": "H and I in released Vegas",
-    "gamma": "gamma, segments",
-    "check_both": "D checks both acknowledgements",
-    "check_again": "D checks again after its own retransmissions",
-    "time_repairs": "acknowledgements of retransmitted data give the fine timeout a sample",
-    "hold_after_slow_start": "ca alone keeps its window after the timeout of a loss in slow start",
-    "nagle": "Nagle's algorithm",
-    "background_buffer": "buffers of the background's hosts",
-    "control_segments": "control segments of a background conversation beside its SYN",
-    "handshake": "opening handshake",
-    "warm_up_s": "warm-up of the background, s",
-    "conversation_cap": "cap of a background conversation",
-    "size_multiplier": "factor on background sizes",
-    "mix": "mix of the background",
-    "time_limit_s": "longest transfer, s",
-    "far_time_limit_s": "longest transfer in the WAN, s",
-}
-
-
-def _set_up(settings: Settings) -> Section:
-    """Return the section on the set-up."""
-    base = calibrated()
-    spelled = {True: "yes", False: "no", "HI": "both on"}
-    rows = [
-        [
-            WORDS[item.name],
-            str(spelled.get(getattr(base, item.name), getattr(base, item.name)))
-            if isinstance(getattr(base, item.name), bool | str)
-            else f"{getattr(base, item.name):g}",
-            REASONS[item.name],
-        ]
-        for item in fields(base)
-        if item.name in WORDS
-    ]
-    rows += [
-        [
-            "random numbers",
-            "independent for each configuration",
-            "the model of the design assumes independent errors",
-        ],
-        [
-            "throughput of a run",
-            "1 MB over the time from the start to the last acknowledgement",
-            "a table's value is the mean over runs",
-        ],
-        ["retransmissions of a run", "payload the foreground sent more than once", ""],
-        ["KB, MB", "1024 and 1 048 576 bytes", ""],
-        [
-            "2^7 and 2^10 designs",
-            _design_sizes(settings),
-            "the paper gives neither replications nor, for some numbers, the background",
-        ],
-    ]
-    return Section(
-        anchor="set-up",
-        title="Set-up",
-        blocks=[
-            Figure(svg=figures.topology(), caption="Fig. 1: the network with the assumed rates and delays."),
-            Text(
-                paragraphs=[
-                    "A transfer of 1 MB shares a bottleneck with conversations drawn from tcplib's tables; each is "
-                    "a TCP connection of the background's variant. Low load is a new conversation every 0.1 s on average, "
-                    "high load every 0.03 s. Phases: ss is algorithms A and G, ca is B, rec is C, D, E and F; H, I and J are off "
-                    "in all designs. `Vegas'` is Vegas with the paper's three corrections and is cell 111 of the design; Reno is "
-                    "cell 000.",
-                ]
-            ),
-            Table(
-                caption="Open assumptions, and the values chosen",
-                columns=[
-                    Column(title="assumption", align="left"),
-                    Column(title="choice", align="left"),
-                    Column(title="reason", align="left"),
-                ],
-                rows=rows,
-            ),
-        ],
-    )
-
-
-def _design_sizes(settings: Settings) -> str:
-    counts = replications(settings)
-    seven, ten = counts.seven * settings.seeds, counts.ten * settings.seeds
-    return f"{seven} and {ten} runs per cell; 2^10 at high load against Reno"
-
-
-def _words(row: Mapping[str, Any]) -> str:
-    """Return a point of the calibration's grid in words."""
-    cap = "no cap" if row["conversation_cap"] == "none" else f"a cap of {row['conversation_cap']}"
-    return (
-        f"buffers of {row['background_buffer']}, sizes times {row['size_multiplier']:g}, {cap}, "
-        f"a warm-up of {row['warm_up_s']:g} s"
-    )
-
-
-def _point(row: Mapping[str, Any]) -> list[Cell | str]:
-    """Return the cells that name a point of the calibration's grid."""
-    return [
-        str(row["background_buffer"]),
-        str(row["conversation_cap"]),
-        f"{row['size_multiplier']:g}",
-        f"{row['warm_up_s']:g}",
-    ]
-
+# Claims that depend on the spread between runs, by how their statements begin.
+SPREAD_STATEMENTS = (
+    "share of the",
+    "the row of half-widths",
+    "derived: standard deviation",
+    "derived: half-width",
+)
 
 # Tables I and X: foreground, background and load, with the printed throughput in KB/s.
 SHOWN = (
@@ -196,224 +49,35 @@ SHOWN = (
     ("Reno over Vegas'", "reno|vegasfix|wan", 14.7),
     ("Vegas' over Vegas'", "vegasfix|vegasfix|wan", 16.4),
 )
-HIGH_WITHIN = 0.15
-WAN_WITHIN = 0.25
+WITHIN = {"high": 0.15, "wan": 0.25}
+"""Relative distance from print that counts as near, by load."""
+
+POINT = ("background_buffer", "conversation_cap", "size_multiplier", "warm_up_s")
+"""What names a point of the calibration's grid."""
+
+FLUID = (0.108, 0.121, 0.150, 0.213, 0.409)
+"""Shares of the fluid model: flows join one by one, and each takes the existing queue for part of its base RTT."""
+
+DESIGNS = tuple((load, background) for load in ("low", "high") for background in BACKGROUNDS)
 
 
-def _within(throughputs: Mapping[str, float], load: str, limit: float) -> int:
-    """Return how many of the four means of a load are within a relative distance of print."""
+def _shown(value: float | None) -> str:
+    """Return a number as short as it is; an empty text for none."""
+    return "" if value is None else f"{float(value):g}".replace("-", "−")
+
+
+def _point(row: Mapping[str, Any]) -> list[str]:
+    """Return the cells that name a point of the calibration's grid."""
+    return [value if isinstance(value := row[name], str) else f"{value:g}" for name in POINT]
+
+
+def _near_print(throughputs: Mapping[str, float], load: str) -> int:
+    """Return how many of the four means of a load are near print."""
     return sum(
-        abs(throughputs[key] / printed - 1) <= limit for _, key, printed in SHOWN if key.endswith(f"|{load}")
+        abs(throughputs[key] / printed - 1) <= WITHIN[load]
+        for _, key, printed in SHOWN
+        if key.endswith(f"|{load}")
     )
-
-
-def _near(frozen: Mapping[str, Any], evidence: Evidence) -> list[Block]:
-    """Return what every point near the best fit does to numbers that the two targets do not fix."""
-    near = frozen["near"]
-    chosen = frozen["chosen"]
-    high = [row for row in near if _within(row, "high", HIGH_WITHIN) >= 3]
-    far = [row for row in near if _within(row, "wan", WAN_WITHIN) == 4]
-    measured = {key: float(evidence.thr(*key.split("|"))[0]) for _, key, _ in SHOWN}
-    both = [row for row in high if row in far]
-    names = ("background_buffer", "conversation_cap", "size_multiplier", "warm_up_s")
-
-    def cells(row: Mapping[str, Any]) -> list[Cell | str]:
-        is_chosen = all(row[name] == chosen[name] for name in names)
-        marked = [Cell(text=str(cell), tone="strong") for cell in _point(row)] if is_chosen else _point(row)
-        return [
-            *marked,
-            f"{row['misfit']:.3f}",
-            *(signed_percent(row[key] / printed - 1) for _, key, printed in SHOWN),
-            f"{row['orderings']:.0f} %",
-            f"{row['values']:.0f} %",
-        ]
-
-    orderings, values = ([row[name] for row in near] for name in ("orderings", "values"))
-    return [
-        Text(
-            paragraphs=[
-                f"{len(near)} points have a misfit within 0.1 of the smallest one. Among them, the share of the tables' "
-                f"measured claims on the LAN that hold is {min(orderings):.0f} to {max(orderings):.0f} % for orderings, signs "
-                f"and shapes and {min(values):.0f} to {max(values):.0f} % for values and ratios "
-                f"({frozen['score_runs']} runs per cell).",
-                f"{len(high)} of them bring three of the four means of Table I at high load within 15 % of print, {len(far)} "
-                f"bring all four means of Table X within 25 %, and {len(both)} do both. With all runs of this report, the "
-                f"chosen point has {_within(measured, 'high', HIGH_WITHIN)} of four within 15 % and "
-                f"{_within(measured, 'wan', WAN_WITHIN)} of four within 25 %.",
-            ]
-        ),
-        Details(
-            title="what the near points do to other numbers",
-            blocks=[
-                Table(
-                    caption="Relative errors of the means of Tables I and X, and shares of claims that hold",
-                    columns=[
-                        *(
-                            Column(title=name)
-                            for name in ("buffers", "cap", "factor", "warm-up [s]", "misfit")
-                        ),
-                        *(Column(title=name) for name, _, _ in SHOWN),
-                        Column(title="orderings"),
-                        Column(title="values"),
-                    ],
-                    rows=[cells(row) for row in near],
-                    note=f"{frozen['score_runs']} runs per cell, {frozen['wan_runs']} in the WAN. Bold: the chosen point.",
-                )
-            ],
-        ),
-    ]
-
-
-def signed_percent(share: float) -> str:
-    """Return a relative error in percent with its sign."""
-    return f"{100 * share:+.0f} %".replace("-", "−")
-
-
-def _calibration(evidence: Evidence) -> Section:
-    """Return the section on the calibration."""
-    frozen = calibration()
-    chosen = frozen["chosen"]
-    names = ("buffers", "cap", "factor", "warm-up [s]", "throughput [KB/s]", "retransmitted [KB]", "misfit")
-
-    def table(caption: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-        return Table(
-            caption=caption,
-            columns=[Column(title=name) for name in names],
-            rows=[
-                [
-                    *_point(row),
-                    f"{row['throughput']:.1f}",
-                    f"{row['retransmitted']:.1f}",
-                    f"{row['misfit']:.3f}",
-                ]
-                for row in rows
-            ],
-            note="The misfit is the square root of the sum of squares of both relative errors.",
-        )
-
-    blocks: list[Block] = [
-        Text(
-            paragraphs=[
-                "The paper states neither the sizes of the background's conversations, nor the buffers of their hosts, nor "
-                "how long they run before the transfer starts. These were fitted once to two numbers of the paper, Reno's "
-                "throughput and retransmitted data against Reno at low load, and frozen in `calibration.toml`. Three free "
-                "numbers, the factor and the cap on tcplib's sizes and the warm-up, meet two printed ones, so a family of "
-                "points fits. They differ in how fast load accumulates on a long path, and the four means of Table X decide "
-                "among them. These six numbers count as inputs, and so do some cells against Reno: those with ca and without the "
-                "changes of slow start at low load, which decided how ca alone behaves after a loss in slow start, and those with "
-                "recovery and without ca on the LAN, which decided that mechanism D checks again after its own retransmissions. "
-                "Everything else in this report is a test.",
-                "The rule was stated after exploratory scans and before the one shown here: a point fits if both means lie within 1.645 standard errors of the "
-                "printed ones; buffers of 4 KiB, the default of the authors' TCP, take precedence over 128 KiB; of the points "
-                "left, the one is chosen whose means of Table X have the smallest sum of squared relative errors. An earlier "
-                "rule varied either the factor or the cap; it left the WAN at a quarter of the printed throughput.",
-                f"Chosen: {_words(chosen)}. In {chosen['runs']} separate runs, these give "
-                f"{number(chosen['throughput'])} KB/s against the paper's 73.4 and "
-                f"{number(chosen['retransmitted'])} KB against 48.6.",
-            ]
-        ),
-        Figure(
-            svg=figures.scan(frozen),
-            caption="The scan: each point of the grid by the two fitted numbers. Cross: the paper. Ring: the choice.",
-        ),
-        Details(
-            title="the scan in numbers",
-            blocks=[
-                table(
-                    f"The best points, repeated with {frozen['finalist_runs']} runs each", frozen["finalists"]
-                ),
-                table(f"The whole grid, {frozen['scan_runs']} runs each", frozen["scan"]),
-            ],
-        ),
-        *_near(frozen, evidence),
-    ]
-    return Section(anchor="calibration", title="Calibration", blocks=blocks)
-
-
-def _mean_cell(
-    evidence: Evidence, metric: str, foreground: str, background: str, load: str, paper: float
-) -> Cell:
-    """Return our mean with its interval, and the paper's number."""
-    interval = evidence.interval(metric, foreground, background, load)
-    good = abs(interval.estimate / paper - 1) <= MEAN_TOLERANCE[metric, load]
-    return Cell(
-        text=f"{interval.estimate:.1f} ± {interval.half_width:.1f}",
-        detail=f"paper {paper:.1f}",
-        tone="good" if good else "bad",
-        hint=f"90 % interval {interval.low:.1f} to {interval.high:.1f}; accepted within {100 * MEAN_TOLERANCE[metric, load]:.0f} %",
-    )
-
-
-def _foreground_tables(evidence: Evidence) -> Section:
-    """Return the section with Tables I, II, IV, V, X and XII."""
-    titles = {
-        "I": "Table I: throughput, KB/s",
-        "II": "Table II: retransmitted data, KB",
-        "IV": "Table IV: throughput with the corrections, KB/s",
-        "V": "Table V: retransmitted data with the corrections, KB",
-        "X": "Table X: throughput in the WAN, KB/s",
-        "XII": "Table XII: the role of congestion avoidance, throughput, KB/s",
-    }
-    blocks: list[Block] = [
-        Text(
-            paragraphs=[
-                "Each cell is our mean with the half-width of its 90 % interval, and the paper's number below. Green cells are within the "
-                "claim's tolerance (15 % at low load, 25 % at high load and in the WAN for throughput, 30 % for retransmitted data)."
-            ]
-        )
-    ]
-    for table, title in titles.items():
-        printed = foreground_table(table)
-        metric = SHORT[printed.metric]
-        rows: list[list[Cell | str]] = []
-        for foreground, values in printed.rows.items():
-            row: list[Cell | str] = [FOREGROUND[foreground]]
-            for (load, column), value in zip(printed.columns, values, strict=True):
-                row.append(
-                    _mean_cell(
-                        evidence, metric, foreground, _background(table, foreground, column), load, value
-                    )
-                )
-            rows.append(row)
-        note = ""
-        if table in ("IV", "V"):
-            note = "The Vegas background is corrected Vegas in the rows of Reno and of corrected Vegas, and released Vegas in the row between."
-        if table == "XII":
-            # The label of the paper's Vegas row means corrected Vegas, but its numbers are those of released Vegas.
-            columns = foreground_table("IV")
-            fixed: list[Cell | str] = [FOREGROUND["vegasfix"]]
-            for (load, column), value in zip(columns.columns, columns.rows["vegasfix"], strict=True):
-                fixed.append(
-                    _mean_cell(
-                        evidence, metric, "vegasfix", _background("IV", "vegasfix", column), load, value
-                    )
-                )
-            rows.insert(2, fixed)
-            note = (
-                "The paper prints one Vegas row with the numbers of released Vegas, although its label means corrected Vegas at that point. "
-                "The rows below are compared with the row of corrected Vegas, which has the numbers of Table IV."
-            )
-        groups = [("", 1), ("low load", 2), ("high load", 2)] if table != "X" else ()
-        blocks.append(
-            Table(
-                caption=title,
-                groups=groups,
-                columns=[Column(title="foreground", align="left")]
-                + [
-                    Column(title=f"{'Reno' if background == 'reno' else 'Vegas'} background")
-                    for _, background in printed.columns
-                ],
-                rows=rows,
-                note=note,
-            )
-        )
-    blocks.append(
-        Details(
-            title="All configurations in detail: standard deviations, timeouts, fast retransmits, losses",
-            blocks=[_details(evidence)],
-        )
-    )
-    return Section(anchor="means", title="Means", blocks=blocks)
 
 
 def _background(table: str, foreground: str, column: str) -> str:
@@ -423,416 +87,442 @@ def _background(table: str, foreground: str, column: str) -> str:
     return "vegas" if table in ("I", "II") or foreground == "vegas" else "vegasfix"
 
 
-def _details(evidence: Evidence) -> Table:
-    """Return one row for each configuration of the tables."""
-    rows: list[list[Cell | str]] = []
-    for key in evidence.names():
-        if not key.startswith("table/"):
-            continue
-        foreground, background, load = key.removeprefix("table/").split("|")
-        row: list[Cell | str] = [foreground, background, load]
-        throughput, data = evidence.runs(key, "throughput"), evidence.runs(key, "retransmitted")
-        row.append(str(len(throughput)))
-        for metric, values in (("thr", throughput), ("rtx", data)):
-            interval = evidence.interval(metric, foreground, background, load)
+class Report(PaperPage):
+    """The report.
+
+    Parameters
+    ----------
+    settings
+        How the paper is reproduced.
+    evidence
+        The evidence for the claims.
+    findings, moves, judged
+        See `PaperPage`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        evidence: Evidence,
+        findings: Sequence[Finding],
+        moves: Sensitivity[Variation],
+        judged: Sequence[Reading],
+    ) -> None:
+        super().__init__(Path(__file__).with_name("report.md"), findings, moves, judged)
+        self.evidence = evidence
+        self.runs = replications(settings)
+        self.seeds = settings.seeds
+        self.calibration = calibration()
+
+    # Claims not reproduced
+
+    def misses_with(self, reason: str) -> int:
+        """Return how many misses give a reason."""
+        return sum(reason in finding.why for finding in self.missed)
+
+    def misses_on_spread(self) -> int:
+        """Return how many misses depend on the spread between runs."""
+        claims = [finding.claim for finding in self.missed]
+        return sum(
+            claim.units == "flag"
+            or claim.statement.startswith(SPREAD_STATEMENTS)
+            or " explain" in claim.statement
+            for claim in claims
+        )
+
+    def misses_by_source(self) -> list[Row]:
+        """Return the misses of each table and section of the paper, the most first."""
+        sources: dict[str, list[str]] = {}
+        for finding in self.missed:
+            sources.setdefault(finding.claim.source, []).append(finding.claim.id.removeprefix("VR-"))
+        ranked = sorted(sources.items(), key=lambda item: -len(item[1]))
+        return [[source, str(len(names)), ", ".join(names)] for source, names in ranked]
+
+    @cached_property
+    def _deviations(self) -> dict[str, tuple[float, float]]:
+        """The standard deviations between runs, ours and the paper's, by column of the tables of effects."""
+        found = {}
+        for table, background in itertools.product(EFFECT_TABLES, BACKGROUNDS):
+            column = effect_column(table, background)
+            effects = self.evidence.phases(SHORT[column.metric], column.load, background)
+            found[f"{table}, {FOREGROUND[background]}"] = float(effects.s_e[0]), column.s_e()
+        return found
+
+    def spreads(self) -> list[Row]:
+        """Return the standard deviations beside the paper's."""
+        return [
+            [name, *(fixed(value, 2) for value in (ours, paper, ours / paper))]
+            for name, (ours, paper) in self._deviations.items()
+        ]
+
+    def lan_spread(self) -> str:
+        """Return the least and the largest ratio of the standard deviations of the LAN to the paper's."""
+        lan = [ours / paper for name, (ours, paper) in self._deviations.items() if not name.startswith("XI")]
+        return f"{min(lan):.1f} to {max(lan):.1f}"
+
+    def effects_of(self, term: str, load: str) -> str:
+        """Return an effect on throughput against both backgrounds, KB/s."""
+        found = (self.evidence.phases("thr", load, background) for background in BACKGROUNDS)
+        return " and ".join(fixed(float(effects.terms[term][0]), 2) for effects in found)
+
+    def cell_mean(self, cell: str, column: str) -> float:
+        """Return the mean of a column of the results in a cell at low load against Reno."""
+        return float(np.nanmean(self.evidence.runs(self.evidence.key(f"cell{cell}", "reno", "low"), column)))
+
+    # Set-up and calibration
+
+    def topology(self) -> str:
+        """Draw the network."""
+        return figures.topology()
+
+    def choice(self, name: str) -> str:
+        """Return the value chosen for an assumption."""
+        value = getattr(calibrated(), name)
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, str):
+            return "both on" if value == "HI" else value
+        return f"{value:g}"
+
+    def scan(self) -> str:
+        """Draw the scan of the calibration."""
+        return figures.scan(self.calibration)
+
+    def points(self, name: str) -> list[Row]:
+        """Return the points of a scan with their fit."""
+        return [
+            [*_point(row), fixed(row["throughput"]), fixed(row["retransmitted"]), fixed(row["misfit"], 3)]
+            for row in self.calibration[name]
+        ]
+
+    @cached_property
+    def near_high(self) -> list[Mapping[str, Any]]:
+        """The near points with three of four means of Table I at high load near print."""
+        return [row for row in self.calibration["near"] if _near_print(row, "high") >= 3]
+
+    @cached_property
+    def near_far(self) -> list[Mapping[str, Any]]:
+        """The near points with all four means of Table X near print."""
+        return [row for row in self.calibration["near"] if _near_print(row, "wan") == 4]
+
+    def near_both(self) -> int:
+        """Return how many near points have both."""
+        return sum(row in self.near_far for row in self.near_high)
+
+    def means_near_print(self, load: str) -> int:
+        """Return how many of the four means of a load are near print with all runs."""
+        measured = {key: float(self.evidence.thr(*key.split("|"))[0]) for _, key, _ in SHOWN}
+        return _near_print(measured, load)
+
+    def span_of(self, name: str) -> str:
+        """Return the least and the largest of a number over the near points."""
+        values = [row[name] for row in self.calibration["near"]]
+        return f"{min(values):.0f} to {max(values):.0f}"
+
+    def shown_means(self) -> list[str]:
+        """Return the headings of the means that near points are compared by."""
+        return [name for name, _, _ in SHOWN]
+
+    def near_points(self) -> list[Row]:
+        """Return the relative errors of the near points, and the claims that hold with them."""
+        chosen = self.calibration["chosen"]
+        rows: list[Row] = []
+        for row in self.calibration["near"]:
+            tone = "strong" if all(row[name] == chosen[name] for name in POINT) else ""
+            rows.append(
+                [
+                    *(Cell(text=text, tone=tone) for text in _point(row)),
+                    fixed(row["misfit"], 3),
+                    *(f"{signed(100 * (row[key] / printed - 1), 0)} %" for _, key, printed in SHOWN),
+                    *(f"{row[name]:.0f} %" for name in ("orderings", "values")),
+                ]
+            )
+        return rows
+
+    # Means
+
+    def means(self, table: str) -> list[Row]:
+        """Return the rows of a table of means; Table XII also has corrected Vegas, which its label means."""
+        rows = [self._mean_row(table, foreground) for foreground in foreground_table(table).rows]
+        if table == "XII":
+            rows.insert(2, self._mean_row("IV", "vegasfix"))
+        return rows
+
+    def _mean_row(self, table: str, foreground: str) -> Row:
+        printed = foreground_table(table)
+        return [
+            FOREGROUND[foreground],
+            *(
+                self._mean_cell(
+                    SHORT[printed.metric], foreground, _background(table, foreground, column), load, paper
+                )
+                for (load, column), paper in zip(printed.columns, printed.rows[foreground], strict=True)
+            ),
+        ]
+
+    def _mean_cell(self, metric: str, foreground: str, background: str, load: str, paper: float) -> Cell:
+        """Return our mean with its interval, and the paper's number."""
+        interval = self.evidence.interval(metric, foreground, background, load)
+        tolerance = MEAN_TOLERANCE[metric, load]
+        return Cell(
+            text=f"{interval.estimate:.1f} ± {interval.half_width:.1f}",
+            detail=f"paper {paper:.1f}",
+            tone="good" if abs(interval.estimate / paper - 1) <= tolerance else "bad",
+            hint=f"90 % interval {interval.low:.1f} to {interval.high:.1f}; accepted within {percent(tolerance)}",
+        )
+
+    def configurations(self) -> list[Row]:
+        """Return one row for each configuration of the tables."""
+        return [
+            self._configuration(key.removeprefix("table/"))
+            for key in self.evidence.names()
+            if key.startswith("table/")
+        ]
+
+    def _configuration(self, name: str) -> Row:
+        foreground, background, load = name.split("|")
+
+        def values(column: str) -> Any:
+            return self.evidence.runs(f"table/{name}", column)
+
+        row = [foreground, background, load, str(len(values("throughput")))]
+        for metric, column in (("thr", "throughput"), ("rtx", "retransmitted")):
+            interval = self.evidence.interval(metric, foreground, background, load)
             row += [
                 f"{interval.estimate:.2f}",
                 f"{interval.low:.2f} to {interval.high:.2f}",
-                f"{values.std(ddof=1):.2f}",
+                f"{values(column).std(ddof=1):.2f}",
             ]
-        for column, form in (
-            ("timeouts", "{:.2f}"),
-            ("fast_retransmits", "{:.2f}"),
-            ("loss_rate", "{:.3f}"),
-            ("utilization", "{:.2f}"),
-            ("receive_window_limited", "{:.1f}"),
+        for column, digits in (
+            ("timeouts", 2),
+            ("fast_retransmits", 2),
+            ("loss_rate", 3),
+            ("utilization", 2),
+            ("receive_window_limited", 1),
         ):
-            row.append(form.format(float(np.nanmean(evidence.runs(key, column)))))
-        row.append(str(int((evidence.runs(key, "completed") == 0).sum())))
-        rows.append(row)
-    return Table(
-        caption="Per configuration: means over runs with 90 % intervals and standard deviations",
-        groups=[("", 4), ("throughput [KB/s]", 3), ("retransmitted [KB]", 3), ("per transfer", 2), ("bottleneck", 2), ("", 2)],
-        columns=[Column(title=name, align="left") for name in ("foreground", "background", "load")]
-        + [
-            Column(title=name)
-            for name in (
-                "n", "mean", "interval", "sd", "mean", "interval", "sd", "coarse timeouts", "fast retransmits", "loss rate",
-                "utilization", "receive window limits", "unfinished",
-            )
-        ],
-        rows=rows,
-        note="Loss rate is of all data packets offered to the bottleneck in the direction of the transfer. “Receive window limits” counts the "
-        "send opportunities blocked by the 128 KB window, which is relevant in the WAN.",
-    )  # fmt: skip
+            row.append(fixed(float(np.nanmean(values(column))), digits))
+        return [*row, str(int((values("completed") == 0).sum()))]
 
-
-def _replay() -> Section:
-    """Return the section on Table III."""
-    columns = data()["table_iii"]["columns"]
-    released, corrected = replay(corrected=False), replay(corrected=True)
-    rows: list[list[Cell | str]] = []
-    for printed, ours, fixed in zip(data()["table_iii"]["released"], released, corrected, strict=True):
-        row: list[Cell | str] = [str(printed[0])]
-        for name, value in zip(columns[1:], printed[1:], strict=True):
-            got = getattr(ours, name)
-            shown = "" if got is None else f"{float(got):g}".replace("-", MINUS)
-            same = value != "" and got is not None and float(got) == float(value)
-            row.append(
-                Cell(
-                    text=shown,
-                    detail="" if value == "" else f"paper {value:g}",
-                    tone="" if value == "" else "good" if same else "bad",
-                )
-            )
-        row += ["" if getattr(fixed, name) is None else f"{getattr(fixed, name):g}" for name in columns[1:]]
-        rows.append(row)
-    names = ("Eq. 3", "Eq. 4", "beg_seq", "snd_nxt", "snd_una")
-    return Section(
-        anchor="table-iii",
-        title="Table III",
-        blocks=[
-            Table(
-                caption="A Vegas sender around a timeout, by the equations of both versions, in segments",
-                groups=[("", 1), ("released", 5), ("corrected", 5)],
-                columns=[Column(title="event", align="left")] + [Column(title=name) for name in names * 2],
-                rows=rows,
-                note="The paper prints snd_nxt 5 after segments 5 and 6 were sent; its results for both equations require 7.",
-            )
-        ],
-    )
-
-
-def _effect_tables(evidence: Evidence) -> Section:
-    """Return the section with Tables VI to IX and XI."""
-    words = {"thr": "throughput, KB/s", "rtx": "retransmitted data, KB"}
-    blocks: list[Block] = [
-        Figure(
-            svg=figures.effects(evidence),
-            caption="Effects with two-sided 90 % intervals, and the effects of the paper.",
-        ),
-        Figure(
-            svg=figures.cells(evidence),
-            caption="Means of the eight cells, and the means implied by the paper's effects.",
-        ),
-        Text(
-            paragraphs=[
-                "The printed 90 % half-widths are the standard error times 1.28 to 1.30 in all ten columns: the quantile at 0.90, "
-                "which makes a one-sided 90 % (two-sided 80 %) interval. Both rows are given here. The letter n marks effects that are not "
-                "significant: first by the paper's rule, then by the two-sided interval.",
-            ]
-        ),
-    ]
-    for table in EFFECT_TABLES:
-        first = effect_column(table, "reno")
-        metric, load = SHORT[first.metric], first.load
-        rows: list[list[Cell | str]] = []
-        found = {background: evidence.phases(metric, load, background) for background in BACKGROUNDS}
-        for term in ("mean", *TERMS):
-            row: list[Cell | str] = [term]
-            for background in BACKGROUNDS:
-                printed, ours = effect_column(table, background), found[background]
-                value = float(ours.terms[term][0])
-                row.append(Cell(text=signed(value), tone="strong"))
-                row.append(signed(printed.effect[term]))
-                if term == "mean":
-                    row += ["", "", ""]
+    def replayed(self) -> list[Row]:
+        """Return Table III by the equations of both versions, with the printed one."""
+        printed = data()["table_iii"]
+        names = printed["columns"][1:]
+        rows: list[Row] = []
+        for (event, *paper), released, corrected in zip(
+            printed["released"], replay(corrected=False), replay(corrected=True), strict=True
+        ):
+            cells = []
+            for name, value in zip(names, paper, strict=True):
+                ours = getattr(released, name)
+                if value == "":
+                    cells.append(Cell(text=_shown(ours)))
                     continue
-                row.append(f"{float(ours.percent[term][0]):.2f}")
-                row.append(f"{printed.percent[term]:.2f}")
-                marks = [
-                    "n" if term in printed.not_significant else "·",
-                    "n" if abs(value) <= float(ours.hw_one_sided[0]) else "·",
-                    "n" if abs(value) <= float(ours.hw_two_sided[0]) else "·",
+                same = ours is not None and float(ours) == float(value)
+                cells.append(
+                    Cell(text=_shown(ours), detail=f"paper {value:g}", tone="good" if same else "bad")
+                )
+            rows.append([str(event), *cells, *(_shown(getattr(corrected, name)) for name in names)])
+        return rows
+
+    # Effects
+
+    def effects_figure(self) -> str:
+        """Draw the effects of the three phases."""
+        return figures.effects(self.evidence)
+
+    def cells(self) -> str:
+        """Draw the means of the eight cells."""
+        return figures.cells(self.evidence)
+
+    def effects(self, table: str) -> list[Row]:
+        """Return the rows of a table of effects."""
+        columns = [effect_column(table, background) for background in BACKGROUNDS]
+        pairs = [
+            (column, self.evidence.phases(SHORT[column.metric], column.load, column.background))
+            for column in columns
+        ]
+        means: list[Cell | str] = ["mean"]
+        errors: list[Cell | str] = ["error"]
+        for printed, ours in pairs:
+            mean = Cell(text=fixed(float(ours.terms["mean"][0]), 2), tone="strong")
+            means += [mean, fixed(printed.effect["mean"], 2), "", "", ""]
+            share = f"{float(ours.percent['error'][0]):.2f}"
+            errors += ["", "", share, f"{printed.percent['error']:.2f}", ""]
+        rows: list[Row] = [means]
+        for term in TERMS:
+            row: list[Cell | str] = [term]
+            for printed, ours in pairs:
+                value = float(ours.terms[term][0])
+                limits = float(ours.hw_one_sided[0]), float(ours.hw_two_sided[0])
+                marks = [term in printed.not_significant, *(abs(value) <= limit for limit in limits)]
+                row += [
+                    Cell(text=fixed(value, 2), tone="strong"),
+                    fixed(printed.effect[term], 2),
+                    f"{float(ours.percent[term][0]):.2f}",
+                    f"{printed.percent[term]:.2f}",
+                    " ".join("n" if mark else "·" for mark in marks),
                 ]
-                row.append(" ".join(marks))
             rows.append(row)
-        row = ["error"]
-        for background in BACKGROUNDS:
-            printed, ours = effect_column(table, background), found[background]
-            error = float(ours.percent["error"][0])
-            row += ["", "", f"{error:.2f}", f"{printed.percent['error']:.2f}", ""]
-        rows.append(row)
-        for label, attribute in (
-            ("half-width, quantile 0.90", "hw_one_sided"),
-            ("half-width, quantile 0.95", "hw_two_sided"),
-            ("s_e", "s_e"),
-        ):
-            row = [label]
-            for background in BACKGROUNDS:
-                printed = effect_column(table, background)
-                paper = {
-                    "hw_one_sided": printed.half_width,
-                    "hw_two_sided": 1.6487 * printed.s_q(),
-                    "s_e": printed.s_e(),
-                }[attribute]
-                row += [f"{float(getattr(found[background], attribute)[0]):.2f}", f"{paper:.2f}", "", "", ""]
-            rows.append(row)
+        rows.append(errors)
+        widths: list[list[Cell | str]] = [["half-width, quantile 0.90"], ["half-width, quantile 0.95"], ["s_e"]]
+        for printed, ours in pairs:
+            measured = (ours.hw_one_sided, ours.hw_two_sided, ours.s_e)
+            papers = (printed.half_width, 1.6487 * printed.s_q(), printed.s_e())
+            for row, values, paper in zip(widths, measured, papers, strict=True):
+                row += [f"{float(values[0]):.2f}", f"{paper:.2f}", "", "", ""]
+        return [*rows, *widths]
+
+    def residuals(self, table: str) -> str:
+        """Return the tests of the errors in a table of effects."""
         checks = []
         for background in BACKGROUNDS:
-            analysis = evidence.analysis(metric, load, background)
+            column = effect_column(table, background)
+            analysis = self.evidence.analysis(SHORT[column.metric], column.load, background)
             normal, constant = analysis.normality(), analysis.constant_variance()
             checks.append(
                 f"{FOREGROUND[background]} background p = {normal.p_value:.2g} for normal errors ({normal.test}), "
                 f"p = {constant.p_value:.2g} for equal variances ({constant.test})"
             )
-        blocks.append(
-            Table(
-                caption=f"Table {table}: effects on {words[metric]}, {LOAD_WORDS[load]}",
-                groups=[("", 1), ("Reno background", 5), ("Vegas background", 5)],
-                columns=[Column(title="", align="left")]
-                + [
-                    Column(title=name, align="centre" if name == "n" else "right")
-                    for name in ("effect", "paper", "share [%]", "paper", "n") * 2
-                ],
-                rows=rows,
-                note="Marks: paper, ours by the quantile at 0.90, ours at 0.95. Residuals: "
-                + " | ".join(checks),
-            )
-        )
-    return Section(anchor="effects", title="Effects", blocks=blocks)
+        return " | ".join(checks)
 
+    def main_effects(self) -> str:
+        """Draw the main effects of the seven algorithms."""
+        return figures.main_effects(self.evidence)
 
-def _seven(evidence: Evidence) -> Section:
-    """Return the section on the designs with seven and ten factors."""
-    try:
-        columns = [(load, background) for load in ("low", "high") for background in BACKGROUNDS]
-        blocks: list[Block] = [
-            Figure(
-                svg=figures.main_effects(evidence), caption="Shares of the seven algorithms' main effects."
-            ),
+    def seven(self, metric: str) -> list[Row]:
+        """Return the main effects of the seven-factor designs, and the sums of the other shares."""
+        designs = [self.evidence.seven(metric, *where) for where in DESIGNS]
+        rows: list[list[Cell | str]] = [
+            [name] for name in (*"ABCDEFG", "all interactions", "error", "half-width, 0.95")
         ]
-        for metric, words in (("thr", "throughput, KB/s"), ("rtx", "retransmitted data, KB")):
-            rows: list[list[Cell | str]] = []
-            designs = [evidence.seven(metric, load, background) for load, background in columns]
-            for letter in "ABCDEFG":
-                row: list[Cell | str] = [letter]
-                for design in designs:
-                    effect, share = float(design.terms[letter][0]), float(design.percent[letter][0])
-                    row += [
-                        Cell(
-                            text=signed(effect),
-                            tone="muted" if abs(effect) <= float(design.half_width[0]) else "",
-                        ),
-                        f"{share:.1f}",
-                    ]
-                rows.append(row)
-            interactions: list[Cell | str] = ["all interactions"]
-            errors: list[Cell | str] = ["error"]
-            half: list[Cell | str] = ["half-width, 0.95"]
-            for design in designs:
-                share = sum(float(values[0]) for term, values in design.percent.items() if "_" in term)
-                interactions += ["", f"{share:.1f}"]
-                errors += ["", f"{float(design.percent['error'][0]):.1f}"]
-                half += [f"{float(design.half_width[0]):.2f}", ""]
-            rows += [interactions, errors, half]
-            blocks.append(
-                Table(
-                    caption=f"Seven factors: effects on {words}, and shares of variation, %",
-                    groups=[("", 1)]
-                    + [
-                        (f"{load}, {'Reno' if background == 'reno' else 'Vegas'} background", 2)
-                        for load, background in columns
-                    ],
-                    columns=[Column(title="", align="left")]
-                    + [Column(title=name) for name in ("effect", "share") * 4],
-                    rows=rows,
-                    note="Grey effects are inside the two-sided 90 % interval around 0.",
-                )
-            )
-        largest: list[list[Cell | str]] = []
-        for load, background in columns:
-            design = evidence.seven("thr", load, background)
-            ranked = sorted(
-                (term for term in design.percent if "_" in term),
-                key=lambda term: -float(design.percent[term][0]),
-            )[:5]
-            largest.append(
-                [
-                    f"{load}, {background}",
-                    ", ".join(
-                        f"{term.replace('_', '')} {signed(float(design.terms[term][0]))} ({float(design.percent[term][0]):.1f} %)"
-                        for term in ranked
-                    ),
+        for design in designs:
+            half = float(design.half_width[0])
+            for row, letter in zip(rows, "ABCDEFG", strict=False):
+                effect = float(design.terms[letter][0])
+                row += [
+                    Cell(text=fixed(effect, 2), tone="muted" if abs(effect) <= half else ""),
+                    f"{float(design.percent[letter][0]):.1f}",
                 ]
+            together = sum(float(values[0]) for term, values in design.percent.items() if "_" in term)
+            rows[-3] += ["", f"{together:.1f}"]
+            rows[-2] += ["", f"{float(design.percent['error'][0]):.1f}"]
+            rows[-1] += [f"{half:.2f}", ""]
+        return list(rows)
+
+    def largest_interactions(self) -> list[Row]:
+        """Return the five largest interactions on throughput of each seven-factor design."""
+        rows: list[Row] = []
+        for load, background in DESIGNS:
+            design = self.evidence.seven("thr", load, background)
+            shares = {term: float(share[0]) for term, share in design.percent.items() if "_" in term}
+            ranked = sorted(shares, key=lambda term, shares=shares: -shares[term])[:5]  # type: ignore[misc]
+            texts = (
+                f"{term.replace('_', '')} {fixed(float(design.terms[term][0]), 2)} ({shares[term]:.1f} %)"
+                for term in ranked
             )
-        blocks.append(
-            Table(
-                caption="The five largest interactions on throughput",
-                columns=[
-                    Column(title="design", align="left"),
-                    Column(title="interaction, effect in KB/s (share)", align="left"),
-                ],
-                rows=largest,
-            )
-        )
-        shares = {background: _recovery_shares(evidence, background) for background in BACKGROUNDS}
-        clustered = {
-            background: float(evidence.phases("thr", "high", background).percent["rec"][0])
-            for background in BACKGROUNDS
+            rows.append([f"{load}, {background}", ", ".join(texts)])
+        return rows
+
+    def recovery_shares(self, background: str) -> Mapping[str, float]:
+        """Return the variation that recovery explains at high load, %: its algorithms alone, with interactions, and as one."""
+        shares = {
+            term: float(share[0])
+            for term, share in self.evidence.seven("thr", "high", background).percent.items()
+            if term != "error" and set(term.split("_")) <= set("CDEF")
         }
-        blocks.append(
-            Text(
-                paragraphs=[
-                    "An inconsistency of the paper: at high load its shares of F, D and C add up to 40 % against Reno and 11 % against Vegas, while recovery as one "
-                    "phase explains 65 % and 56 %. The rest would have to be interactions within the phase. Here the four algorithms of recovery add up to "
-                    f"{shares['reno'][0]:.0f} % and {shares['vegasfix'][0]:.0f} %, and with their interactions to {shares['reno'][1]:.0f} % and "
-                    f"{shares['vegasfix'][1]:.0f} %, while recovery as one phase explains {clustered['reno']:.0f} % and {clustered['vegasfix']:.0f} %.",
+        phases = self.evidence.phases("thr", "high", background)
+        return {
+            "alone": sum(shares[letter] for letter in "CDEF"),
+            "together": sum(shares.values()),
+            "as_one": float(phases.percent["rec"][0]),
+        }
+
+    @cached_property
+    def ten(self) -> Any:
+        """The shares of variation of the effects of the ten-factor design, %."""
+        return self.evidence.ten_percent()
+
+    # Fig. 2, and recoveries
+
+    @property
+    def five(self) -> Mapping[str, Any]:
+        """What was observed of the five connections of Fig. 2, by run and connection."""
+        observed: Mapping[str, Any] = self.evidence.observation("figure_2")
+        return observed
+
+    def figure_2(self) -> str:
+        """Draw Fig. 2."""
+        return figures.figure_2(self.five)
+
+    def five_connections(self) -> list[Row]:
+        """Return the averages of the five connections, and the thresholds that follow from their round-trip times."""
+        rows: list[Row] = []
+        for index, fluid in enumerate(FLUID):
+            means = {
+                name: float(self.five[name][:, index].mean())
+                for name in ("window", "share", "base_rtt", "rtt", "queued")
+            }
+            queueing = 1 - means["base_rtt"] / means["rtt"]
+            rows.append(
+                [
+                    str(index + 1),
+                    fixed(means["window"], 2),
+                    fixed(means["share"], 3),
+                    fixed(fluid, 3),
+                    fixed(1000 * means["base_rtt"]),
+                    fixed(1000 * means["rtt"]),
+                    fixed(means["queued"], 2),
+                    fixed(3 / queueing),
+                    fixed(1 / queueing),
                 ]
             )
-        )
-        ten = evidence.ten_percent()
-        blocks.append(
-            Text(
-                paragraphs=[
-                    f"Ten factors (A to J), low load against Reno: of {len(ten)} effects {int((ten < 1).sum())} explain less than 1 % each; the largest "
-                    f"explains {ten.max():.1f} %."
-                ]
-            )
-        )
-    except NotMeasured as reason:
-        blocks = [Text(paragraphs=[str(reason)])]
-    return Section(anchor="seven-factors", title="Seven and ten factors", blocks=blocks)
+        return rows
 
+    def recoveries(self) -> list[Row]:
+        """Return the timeouts and recoveries of every cell of the three-factor design."""
+        return [
+            self._recovery(*where) for where in itertools.product(("low", "high", "wan"), BACKGROUNDS, CELLS)
+        ]
 
-def _recovery_shares(evidence: Evidence, background: str) -> tuple[float, float]:
-    """Return the variation explained by the algorithms of recovery at high load, alone and with their interactions, %."""
-    percent = evidence.seven("thr", "high", background).percent
-    alone = sum(float(percent[letter][0]) for letter in "CDEF")
-    together = sum(
-        float(share[0])
-        for term, share in percent.items()
-        if term != "error" and set(term.split("_")) <= set("CDEF")
-    )
-    return alone, together
+    def _recovery(self, load: str, background: str, cell: str) -> Row:
+        key = self.evidence.key(f"cell{cell}", background, load)
 
+        def mean(column: str) -> float:
+            values = self.evidence.runs(key, column)
+            return float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")
 
-def _figure_2(evidence: Evidence) -> Section:
-    """Return the section on Fig. 2 and fairness."""
-    measured = evidence.observation("figure_2")
-    rows: list[list[Cell | str]] = []
-    # Fluid model: flows join one by one, and each takes the existing queue for part of its base RTT.
-    fluid = (0.108, 0.121, 0.150, 0.213, 0.409)
-    for index in range(5):
-        rows.append(
-            [
-                str(index + 1),
-                f"{measured['window'][:, index].mean():.2f}",
-                f"{measured['share'][:, index].mean():.3f}",
-                f"{fluid[index]:.3f}",
-                f"{1000 * measured['base_rtt'][:, index].mean():.1f}",
-                f"{1000 * measured['rtt'][:, index].mean():.1f}",
-                f"{measured['queued'][:, index].mean():.2f}",
-                f"{3 / (1 - measured['base_rtt'][:, index].mean() / measured['rtt'][:, index].mean()):.1f}",
-                f"{1 / (1 - measured['base_rtt'][:, index].mean() / measured['rtt'][:, index].mean()):.1f}",
-            ]
-        )
-    return Section(
-        anchor="figure-2",
-        title="Fig. 2 and fairness",
-        blocks=[
-            Figure(
-                svg=figures.figure_2(measured),
-                caption="Fig. 2: five Vegas connections that start one second apart, queues of 25 segments. Starts vary by ±50 ms between runs, because "
-                "the final windows depend on the starts within the band from alpha to beta.",
-            ),
-            Table(
-                caption=f"Averages from 20 to 30 s over {measured['window'].shape[0]} runs",
-                columns=[
-                    Column(title=name)
-                    for name in (
-                        "connection", "window [segments]", "share", "share, fluid model", "baseRTT [ms]", "RTT [ms]", "queued [segments]",
-                        "decrease above", "increase below",
-                    )
-                ],
-                rows=rows,
-                note="The last two columns are the thresholds beta/(1 − baseRTT/rtt) and alpha/(1 − baseRTT/rtt) of section IX-A, in segments. The fluid "
-                "model lets each flow join in equilibrium and keep the same backlog according to its own estimate.",
-            ),
-        ],
-    )  # fmt: skip
+        timeouts = mean("timeouts")
+        return [
+            load,
+            background,
+            f"{cell} {cell_letters(cell)}",
+            f"{mean('first_slow_start_losses'):.2f}",
+            f"{mean('first_slow_start_timeouts'):.2f}",
+            f"{timeouts:.2f}",
+            percent(mean("timeouts_multiple_loss") / timeouts) if timeouts else "",
+            f"{mean('fast_retransmits'):.2f}",
+            number(mean("recovery_wait_rtts")),
+            number(mean("cwnd_after_recovery")),
+        ]
 
+    # Inconsistencies
 
-def _traces(evidence: Evidence) -> Section:
-    """Return the section on timeouts and recoveries."""
-    rows: list[list[Cell | str]] = []
-    for load in ("low", "high", "wan"):
-        for background in BACKGROUNDS:
-            for cell in CELLS:
-                key = evidence.key(f"cell{cell}", background, load)
+    def printed_gains(self) -> str:
+        """Return by how much corrected Vegas is faster than Reno in Table X, % against both backgrounds."""
+        rows = foreground_table("X").rows
+        gains = (fixed_ / reno - 1 for fixed_, reno in zip(rows["vegasfix"], rows["reno"], strict=True))
+        return " and ".join(f"{100 * gain:.0f}" for gain in gains)
 
-                def mean(column: str, key: str = key) -> float:
-                    values = evidence.runs(key, column)
-                    return float(np.nanmean(values)) if not np.isnan(values).all() else float("nan")
+    def printed_share(self, table: str, background: str, term: str) -> float:
+        """Return a printed share of variation, %."""
+        return effect_column(table, background).percent[term]
 
-                timeouts = mean("timeouts")
-                several = mean("timeouts_multiple_loss")
-                rows.append(
-                    [
-                        load,
-                        background,
-                        f"{cell} {cell_letters(cell)}",
-                        f"{mean('first_slow_start_losses'):.2f}",
-                        f"{mean('first_slow_start_timeouts'):.2f}",
-                        f"{timeouts:.2f}",
-                        f"{100 * several / timeouts:.0f} %" if timeouts else "",
-                        f"{mean('fast_retransmits'):.2f}",
-                        number(mean("recovery_wait_rtts")),
-                        number(mean("cwnd_after_recovery")),
-                    ]
-                )
-    return Section(
-        anchor="recovery",
-        title="Timeouts and recoveries",
-        blocks=[
-            Details(
-                title="Counters of every cell of the three-factor design",
-                blocks=[
-                    Table(
-                        caption="Per transfer",
-                        columns=[Column(title=name, align="left") for name in ("load", "background", "cell")]
-                        + [
-                            Column(title=name)
-                            for name in (
-                                "losses in first slow start", "timeouts in first slow start", "timeouts", "timeouts after several losses", "fast retransmits",
-                                "wait for new data [RTT]", "window kept",
-                            )
-                        ],
-                        rows=rows,
-                        note="The wait includes every recovery, even those that end in a timeout; the claims on it are evaluated on scripted single losses.",
-                    )
-                ],
-            )
-        ],
-    )  # fmt: skip
+    def printed_ca(self) -> float:
+        """Return the printed effect of ca with ss on, at high load against Vegas, KB/s."""
+        effect = effect_column("VII", "vegasfix").effect
+        return effect["ca"] + effect["ss_ca"]
 
-
-def sections(
-    settings: Settings,
-    evidence: Evidence,
-    findings: Sequence[Finding],
-    moves: Sensitivity[Variation],
-) -> list[Section]:
-    """Return the sections of the report, in order."""
-    return [
-        conclusions.misses(evidence, findings),
-        _set_up(settings),
-        _calibration(evidence),
-        _foreground_tables(evidence),
-        _replay(),
-        _effect_tables(evidence),
-        _seven(evidence),
-        _figure_2(evidence),
-        _traces(evidence),
-        moves.section(
-            paragraphs=[
-                "Every open assumption was varied, one at a time, and the claims on the tables were evaluated "
-                "again. Varied runs use the seeds of the tables and fewer replications; the baseline is evaluated "
-                "on the same number. Verdicts on claims close to their limit also change by chance, so a few "
-                "changes of either kind mean little. Relevant are assumptions that change many verdicts, or a mean "
-                "by more than 10 % (bold)."
-            ],
-            note="Means: foreground, load, background; throughput (thr) in KB/s, retransmitted data (rtx) in KB.",
-        ),
-        conclusions.tensions(evidence),
-    ]
+    def measured_ca(self) -> float:
+        """Return our effect of ca with ss on, at high load against Vegas, KB/s."""
+        terms = self.evidence.phases("thr", "high", "vegasfix").terms
+        return float(terms["ca"][0] + terms["ss_ca"][0])

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 from dumbbell.claims import Claim, judge
 from dumbbell.papers import Reading
-from dumbbell.papers.readings import section
-from dumbbell.report import Section
 
 from .evidence import Evidence
 from .plan import LITERAL_GROUP
@@ -45,15 +43,3 @@ def readings(claims: Sequence[Claim[Evidence]], evidence: Evidence, runs: int) -
             findings=judge(judged, evidence.with_group(LITERAL_GROUP, count)),
         ),
     ]
-
-
-def compared(judged: Sequence[Reading]) -> Section:
-    """Return the section of the report on the readings."""
-    return section(
-        judged,
-        paragraphs=[
-            "The background was fitted, and printed cells decided how mechanism D and ca alone behave. With the literal reading "
-            "nothing is fitted or decided so: the sizes are those of tcplib, and the paper's buffers count for every host. "
-            "Both are judged on the claims that rest on the runs of the tables, with fewer runs than the scoreboard has.",
-        ],
-    )

@@ -8,7 +8,7 @@ from itertools import groupby
 from dumbbell.report import Cell, Column, Table
 from dumbbell.report.numbers import number
 
-from ..conclusions import signed
+from dumbbell.report.numbers import fixed as signed
 from ..scenarios import PHASE_LETTERS
 from .clusters import (
     against_each_other,

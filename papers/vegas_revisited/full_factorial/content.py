@@ -11,7 +11,7 @@ import pandas as pd
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
 from dumbbell.statistics import Interval
 
-from ..conclusions import signed
+from dumbbell.report.numbers import fixed as signed
 from ..printed import TERMS
 from ..scenarios import PHASE_LETTERS
 from . import figures
