@@ -364,7 +364,11 @@ class Report(PaperPage):
                 ]
             rows.append(row)
         rows.append(errors)
-        widths: list[list[Cell | str]] = [["half-width, quantile 0.90"], ["half-width, quantile 0.95"], ["s_e"]]
+        widths: list[list[Cell | str]] = [
+            ["half-width, quantile 0.90"],
+            ["half-width, quantile 0.95"],
+            ["s_e"],
+        ]
         for printed, ours in pairs:
             measured = (ours.hw_one_sided, ours.hw_two_sided, ours.s_e)
             papers = (printed.half_width, 1.6487 * printed.s_q(), printed.s_e())

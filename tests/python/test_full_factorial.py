@@ -19,8 +19,8 @@ PAPER = papers.load("vegas-revisited", Path(__file__).resolve().parents[2] / "pa
 FOLDER = f"{type(PAPER).__module__}.full_factorial"
 # Other tests unload papers.
 MODULE = sys.modules[type(PAPER).__module__]
-DESIGN, EFFECTS, CLUSTERS, CONCLUSIONS = (
-    sys.modules[f"{FOLDER}.{name}"] for name in ("design", "effects", "clusters", "conclusions")
+DESIGN, EFFECTS, CLUSTERS, CONTENT = (
+    sys.modules[f"{FOLDER}.{name}"] for name in ("design", "effects", "clusters", "content")
 )
 WHOLE = PAPER.experiments["full-factorial"]
 LOW = DESIGN.CONDITIONS[0]
@@ -235,9 +235,10 @@ def planted(letters):
 def test_the_reading_names_exactly_the_planted_effects():
     def read(response):
         results = made_up(of(WHOLE.mechanisms), 12, 12, response)
-        return CONCLUSIONS.paragraphs(
-            EFFECTS.studies(results, WHOLE.mechanisms, (LOW,), DESIGN.RESPONSES[:1])
-        )
+        studies = EFFECTS.studies(results, WHOLE.mechanisms, (LOW,), DESIGN.RESPONSES[:1])
+        report = CONTENT.Report(studies, CLUSTERS.agreement(results, studies))
+        (section,) = (section for section in report.sections() if section.anchor == "clusters")
+        return section.blocks[0].paragraphs
 
     def effect(term, text):
         return float(re.search(rf"\b{term} (−?[\d.]+)", text)[1].replace("−", "-"))

@@ -1,36 +1,45 @@
-"""Content of the report on the full design. All numbers in the text are computed from the runs or read from the paper's data."""
+"""What the report on the full design computes; ``report.md`` names it.
+
+All numbers are computed from the runs or read from the paper's data.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
-from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
+from dumbbell.report import Cell
+from dumbbell.report.numbers import fixed, number
+from dumbbell.report.page import Page, Row
 from dumbbell.statistics import Interval
 
-from dumbbell.report.numbers import fixed as signed
 from ..printed import TERMS
 from ..scenarios import PHASE_LETTERS
 from . import figures
-from .clusters import PARTS, Agreement, clustered, contributions
-from .conclusions import extremes_table, inside_table, paragraphs, plain_term
-from .design import CLUSTERED, TABLES, between_blocks, blocks
-from .effects import CONFIDENCE, Study, surviving
+from .clusters import (
+    PARTS,
+    Agreement,
+    against_each_other,
+    clustered,
+    coherence,
+    contributions,
+    inside,
+    outstanding_cells,
+)
+from .design import CLUSTERED, Response, between_blocks, blocks
+from .effects import CONFIDENCE, KINDS, Study, kind, surviving
 
-LARGEST = 20
-"""Number of the largest effects shown directly; a folded table below has all of them."""
+PAIRS = 10
+"""Number of interactions of two mechanisms shown for each study."""
 
+CLUSTERS = [phase for phase, letters in PHASE_LETTERS.items() if len(letters) > 1]
+"""The clusters of several mechanisms."""
 
-def _by_response(studies: Sequence[Study]) -> list[list[Study]]:
-    return [list(group) for _, group in groupby(studies, key=lambda study: study.response.column)]
-
-
-def _groups(studies: Sequence[Study], span: int) -> list[tuple[str, int]]:
-    """Return headings over the columns of each study."""
-    return [("", 1), *((study.condition.title, span) for study in studies)]
+NAMED = 3
+"""Number of effects of a kind that are named in the text."""
 
 
 def _p(value: float) -> str:
@@ -45,11 +54,39 @@ def _width(value: float) -> str:
 
 def _within(interval: Interval) -> str:
     """Return an estimate with its half-width."""
-    return f"{signed(interval.estimate)} ± {_width(interval.half_width)}"
+    return f"{fixed(interval.estimate, 2)} ± {_width(interval.half_width)}"
 
 
-def sections(studies: Sequence[Study], agreement: Agreement | None) -> list[Section]:
-    """Return the sections of the report.
+def _limits(low: float, high: float, digits: int) -> str:
+    """Return the limits of an interval; an empty text without."""
+    return "" if np.isnan(low) else f"{fixed(low, digits)} to {fixed(high, digits)}"
+
+
+def _plain(term: str) -> str:
+    """Return a term without its separators, as ``CDE``."""
+    return term.replace(":", "")
+
+
+def _effects(study: Study, terms: Sequence[str]) -> str:
+    """Return effects in words, the largest first."""
+    ranked = sorted(terms, key=lambda term: -abs(float(study.analysis.effects[term])))
+    words = [f"{_plain(term)} {fixed(float(study.analysis.effects[term]), 2)}" for term in ranked[:NAMED]]
+    more = len(ranked) - len(words)
+    return ", ".join(words) + (f" and {more} more" if more else "")
+
+
+def _effect_cell(study: Study, term: str) -> Cell:
+    """Return an effect with its simultaneous half-width."""
+    effect, half = float(study.analysis.effects[term]), float(study.joint_half_widths[term])
+    return Cell(
+        text=f"{fixed(effect, 2)} ± {_width(half)}",
+        tone="" if term in study.standing_out else "muted",
+        hint=f"p (Holm) {_p(study.by_term['p_holm'][term])}, q {_p(study.by_term['p_bh'][term])}",
+    )
+
+
+class Report(Page):
+    """The report.
 
     Parameters
     ----------
@@ -58,351 +95,286 @@ def sections(studies: Sequence[Study], agreement: Agreement | None) -> list[Sect
     agreement
         The comparison with the clustered tables; ``None`` where the design leaves some of A to G out.
     """
-    made = [_design(studies)]
-    if agreement is not None:
-        made.append(_reading(studies))
-    made += [_variation(studies), _main(studies), _interactions(studies), _all(studies)]
-    if agreement is not None:
-        made.append(_agreement(studies, agreement))
-    return made
 
+    clustered = CLUSTERED
+    confidence = CONFIDENCE
+    parts = PARTS
 
-def _design(studies: Sequence[Study]) -> Section:
-    """Return the section on the design, the error, and the correction for the number of effects."""
-    analysis = studies[0].analysis
-    count, runs = len(analysis.effects), analysis.replications
-    groups = int(blocks(studies[0].mechanisms).max()) + 1
-    apart = between_blocks(studies[0].mechanisms)
-    together = surviving(studies).sum(axis=1)
-    rows: list[list[Cell | str]] = []
-    for study, all_columns in zip(studies, together, strict=True):
-        one = study.analysis
-        rows.append(
-            [
-                study.response.title,
-                study.condition.title,
-                Cell(text=f"{one.mean:.2f}", detail=study.response.unit),
-                f"{float(one.percent.sum()):.1f}",
-                f"{one.percent_replications:.1f}",
-                f"{one.percent_error:.1f}",
-                _width(float(np.median(study.joint_half_widths))),
-                Cell(text=str(len(study.standing_out)), tone="strong"),
-                str(int((study.ranking["p_holm"] <= 1 - CONFIDENCE).sum())),
-                str(int(all_columns)),
-                str(int((study.ranking["p_bh"] <= 1 - CONFIDENCE).sum())),
-            ]
-        )
-    quantile = analysis.simultaneous_quantile
-    return Section(
-        anchor="design",
-        title="The design",
-        blocks=[
-            Text(
-                paragraphs=[
-                    f"Every combination of the mechanisms {studies[0].mechanisms[0]} to {studies[0].mechanisms[-1]}: "
-                    f"{len(analysis.cells)} cells with {runs} replications each, for every load and background, with the corrections "
-                    "of `Vegas'` in foreground and background, and otherwise as in the paper's tables.",
-                    f"The cells of a replication are divided into {groups} blocks of {len(analysis.cells) // groups}. Cells of a block share their random numbers: "
-                    "they have the same conversations and the same start of the transfer. Random numbers are independent between blocks and between "
-                    f"replications. Within a block any {len(apart[0]) - 1} mechanisms are balanced; {len(apart)} interactions of {len(apart[0])} and more "
-                    "differ between blocks only and are confounded with the variation between blocks, which their errors include. The standard error of an effect is computed from "
-                    f"its {runs} values in single replications, with {runs - 1} degrees of freedom, because replications are independent of each other. "
-                    "Unlike a pooled error, this assumes neither equal variances of the cells nor equal reactions of the cells "
-                    "to a block. Each value is a mean over all cells, and therefore close to normal.",
-                    f"A column has {count} effects. Intervals are corrected by Bonferroni's method: the quantile 1 − {1 - CONFIDENCE:.1f}/(2 × {count}) of Student's t, "
-                    f"{quantile:.2f}, so that all intervals of a column hold simultaneously with {100 * CONFIDENCE:.0f} %. An effect is significant if its interval excludes 0. "
-                    f"The p values corrected by Holm's method bound the probability of any false positive in a column by {100 * (1 - CONFIDENCE):.0f} %, once for the column and once for "
-                    f"all {count * len(studies)} effects of the report. The q values by Benjamini and Hochberg bound the share of false positives among "
-                    "the significant effects.",
-                    *_few(runs),
+    def __init__(self, studies: Sequence[Study], agreement: Agreement | None) -> None:
+        super().__init__(Path(__file__).with_name("report.md"))
+        self.studies = list(studies)
+        self.agreement = agreement
+        self.analysis = studies[0].analysis
+        self.mechanisms = studies[0].mechanisms
+        self.count = len(self.analysis.effects)
+        self.runs = self.analysis.replications
+        self.responses: list[Response] = list(dict.fromkeys(study.response for study in studies))
+
+    def of(self, response: str) -> list[Study]:
+        """Return the studies of a response, by its column."""
+        return [study for study in self.studies if study.response.column == response]
+
+    # The design
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of a replication."""
+        return int(blocks(self.mechanisms).max()) + 1
+
+    @cached_property
+    def apart(self) -> list[str]:
+        """The interactions that differ between blocks only."""
+        return between_blocks(self.mechanisms)
+
+    @property
+    def quantile(self) -> str:
+        """The quantile of the simultaneous intervals."""
+        return f"{self.analysis.simultaneous_quantile:.2f}"
+
+    def overview(self) -> list[Row]:
+        """Return the variation and the number of significant effects of each column."""
+        rows: list[Row] = []
+        for study, all_columns in zip(self.studies, surviving(self.studies).sum(axis=1), strict=True):
+            one, ranking = study.analysis, study.ranking
+            rows.append(
+                [
+                    study.response.title,
+                    study.condition.title,
+                    Cell(text=f"{one.mean:.2f}", detail=study.response.unit),
+                    f"{float(one.percent.sum()):.1f}",
+                    f"{one.percent_replications:.1f}",
+                    f"{one.percent_error:.1f}",
+                    _width(float(np.median(study.joint_half_widths))),
+                    Cell(text=str(len(study.standing_out)), tone="strong"),
+                    str(int((ranking["p_holm"] <= 1 - CONFIDENCE).sum())),
+                    str(int(all_columns)),
+                    str(int((ranking["p_bh"] <= 1 - CONFIDENCE).sum())),
                 ]
-            ),
-            Table(
-                caption="Columns: variation and number of significant effects",
-                groups=[("", 3), ("share of the variation [%]", 3), ("", 1), ("significant effects", 4)],
-                columns=[Column(title="response", align="left"), Column(title="condition", align="left")]
-                + [
-                    Column(title=name)
-                    for name in (
-                        "mean", "effects", "replications", "error", "median half-width", "Bonferroni", "Holm", "Holm, all columns",
-                        "Benjamini-Hochberg",
-                    )
-                ],
-                rows=rows,
-                note="Half-widths are those of the simultaneous intervals. Replications: differences between replications that are common to all cells.",
-            ),
-        ],
-    )  # fmt: skip
-
-
-def _few(runs: int) -> list[str]:
-    """Return a warning for designs with too few replications for useful intervals."""
-    if runs >= 10:
-        return []
-    return [
-        f"With {runs} replications, the intervals are so wide that hardly any effect is significant. Such a report shows the layout, not the findings."
-    ]
-
-
-def _reading(studies: Sequence[Study]) -> Section:
-    """Return the section on what the clusters conceal."""
-    blocks: list[Block] = [
-        Text(paragraphs=paragraphs(studies)),
-        inside_table(studies),
-        extremes_table(studies),
-    ]
-    for group in _by_response(studies):
-        blocks.append(
-            Details(
-                title=f"Composition of each effect of the three-factor design: {group[0].response.title}",
-                blocks=[_contributions(study) for study in group],
             )
+        return rows
+
+    # What the clusters conceal
+
+    def everywhere(self, describe: Callable[[Study], str], nothing: str) -> str:
+        """Return the findings of each study, by response; studies without findings are omitted."""
+        parts = []
+        for response in self.responses:
+            texts = [(study.condition.title, describe(study)) for study in self.of(response.column)]
+            found = "; ".join(f"{condition}: {text}" for condition, text in texts if text)
+            parts.append(f"On {response.title}, {found or nothing}.")
+        return " ".join(parts)
+
+    @staticmethod
+    def opposed(study: Study) -> str:
+        """Return the members of clusters that have significant effects of opposite sign."""
+        texts = []
+        for phase in CLUSTERS:
+            raising, lowering = against_each_other(study, phase)
+            if raising and lowering:
+                texts.append(
+                    f"in {phase} {_effects(study, raising)} against {_effects(study, lowering)} {study.response.unit}"
+                )
+        return ", ".join(texts)
+
+    @staticmethod
+    def inside_clusters(study: Study) -> str:
+        """Return the significant interactions within clusters."""
+        texts = []
+        for phase in CLUSTERS:
+            terms = inside(phase, study.mechanisms)
+            found = [term for term in terms if term in study.standing_out]
+            if found:
+                texts.append(
+                    f"{len(found)} of {len(terms)} in {phase} ({_effects(study, found)} {study.response.unit})"
+                )
+        return ", ".join(texts)
+
+    @staticmethod
+    def between_clusters(study: Study) -> str:
+        """Return the significant pairs of mechanisms of different clusters."""
+        found = [term for term in study.standing_out if kind(term) == KINDS[2]]
+        return f"{_effects(study, found)} {study.response.unit}" if found else ""
+
+    @staticmethod
+    def outside_clusters(study: Study) -> str:
+        """Return the significant effects with mechanisms of no cluster."""
+        found = [term for term in study.standing_out if set(term.split(":")) - set(CLUSTERED)]
+        if not found:
+            return ""
+        alone = [term for term in found if ":" not in term]
+        together = len(found) - len(alone)
+        main = (
+            f"{_effects(study, alone)} {study.response.unit} as main effects" if alone else "no main effect"
         )
-    return Section(anchor="clusters", title="What the clusters conceal", blocks=blocks)
-
-
-def _contributions(study: Study) -> Table:
-    """Return the effects of the eight cells as sums of effects of the full design."""
-    parts, eight = contributions(study), clustered(study)
-    rows: list[list[Cell | str]] = []
-    for term in ("mean", *TERMS):
-        value = eight.mean if term == "mean" else float(eight.effects[term.replace("_", ":")])
-        rows.append(
-            [
-                term,
-                Cell(text=signed(value), tone="strong"),
-                *(_within(part) for part in parts[term]),
-            ]
+        return main + (
+            f", and {together} interaction{'s' if together > 1 else ''} with them" if together else ""
         )
-    clusters = ", ".join(f"{phase} = {letters}" for phase, letters in PHASE_LETTERS.items())
-    return Table(
-        caption=f"{study.response.title[:1].upper()}{study.response.title[1:]}, {study.condition.title}, {study.response.unit}",
-        columns=[
-            Column(title="", align="left"),
-            Column(title="in the eight cells"),
-            *(Column(title=part) for part in PARTS),
-        ],
-        rows=rows,
-        note=f"The parts of each row add up to its second column. Clusters: {clusters}. The first part of the mean is the mean over all cells; half-widths are those of individual 90 % intervals.",
-    )
 
+    def recovery_shares(self) -> str:
+        """Return the variation of throughput explained by recovery as one factor, and by its single mechanisms."""
+        members, texts = list(PHASE_LETTERS["rec"]), []
+        for study in self.of("throughput"):
+            texts.append(
+                f"{study.condition.title}: {float(clustered(study).percent['rec']):.1f} % as one factor, "
+                f"{float(study.analysis.percent[members].sum()):.1f} % individually "
+                f"(coherence {coherence(study, 'rec'):.2f})"
+            )
+        return "; in ".join(texts)
 
-def _variation(studies: Sequence[Study]) -> Section:
-    """Return the section on what kinds of effects explain."""
-    blocks: list[Block] = []
-    for group in _by_response(studies):
-        shares = [study.shares() for study in group]
+    def members(self) -> list[Row]:
+        """Return the composition of each cluster's effect in the eight cells."""
+        return [self._members(study, phase) for study in self.studies for phase in CLUSTERS]
+
+    @staticmethod
+    def _members(study: Study, phase: str) -> Row:
+        eight, letters = clustered(study), PHASE_LETTERS[phase]
+        terms = inside(phase, study.mechanisms)
+        effects = study.analysis.effects
+        return [
+            study.response.title,
+            study.condition.title,
+            phase,
+            Cell(
+                text=f"{fixed(float(eight.effects[phase]), 2)} ± {eight.effect(phase).hw_two_sided:.2f}",
+                tone="strong",
+            ),
+            fixed(float(effects[list(letters)].sum()), 2),
+            "  ".join(
+                f"{letter} {fixed(float(effects[letter]), 2)}{'' if letter in study.standing_out else ' n'}"
+                for letter in letters
+            ),
+            f"{coherence(study, phase):.2f}",
+            f"{sum(term in study.standing_out for term in terms)} of {len(terms)}",
+            f"{float(study.analysis.percent[terms].sum()):.2f}",
+        ]
+
+    def best_combinations(self) -> list[Row]:
+        """Return the best combination under every condition, compared with that of the paper's Vegas."""
+        rows: list[Row] = []
+        for study in self.studies:
+            more_is_better = study.response.metric == "thr"
+            best = outstanding_cells(study, highest=more_is_better)
+            difference = best.difference
+            itself = best.letters == CLUSTERED
+            counts = [str(best.better), str(best.worse)]
+            rows.append(
+                [
+                    f"{'most' if more_is_better else 'least'} {study.response.title}",
+                    study.condition.title,
+                    Cell(text=best.letters or "none", tone="strong"),
+                    number(best.mean),
+                    "" if itself else fixed(difference.estimate, 2),
+                    "" if itself else f"{fixed(difference.low, 2)} to {fixed(difference.high, 2)}",
+                    *(counts if more_is_better else reversed(counts)),
+                ]
+            )
+        return rows
+
+    def composition(self, place: str) -> list[Row]:
+        """Return the effects of the eight cells as sums of effects of the full design."""
+        study = self.studies[int(place)]
+        parts, eight = contributions(study), clustered(study)
+        values = {"mean": eight.mean} | {term: float(eight.effects[term.replace("_", ":")]) for term in TERMS}
+        return [
+            [term, Cell(text=fixed(value, 2), tone="strong"), *map(_within, parts[term])]
+            for term, value in values.items()
+        ]
+
+    # Effects
+
+    def shares(self, response: str) -> list[Row]:
+        """Return what each kind of effects, the replications and the error explain."""
+        found = self.of(response)
         rows: list[list[Cell | str]] = []
-        for kinds in zip(*shares, strict=True):
+        for kinds in zip(*(study.shares() for study in found), strict=True):
             row: list[Cell | str] = [Cell(text=kinds[0].kind, detail=f"{kinds[0].count} effects")]
             for share in kinds:
                 row += [f"{share.percent:.2f}", _width(share.by_chance), str(share.standing_out)]
             rows.append(row)
-        for name, percent in (
-            ("replications", [study.analysis.percent_replications for study in group]),
-            ("error", [study.analysis.percent_error for study in group]),
-        ):
-            row = [name]
-            for value in percent:
-                row += [f"{value:.2f}", "", ""]
-            rows.append(row)
-        blocks.append(
-            Table(
-                caption=f"Shares of the variation of {group[0].response.title}, %",
-                groups=_groups(group, 3),
-                columns=[Column(title="", align="left")]
-                + [Column(title=name) for _ in group for name in ("share", "by chance", "significant")],
-                rows=rows,
-                note="By chance: the share that this number of effects would explain if none were real. Clusters: AG, B, CDEF.",
-            )
-        )
-    return Section(
-        anchor="variation",
-        title="Variation explained",
-        blocks=[
-            *blocks,
-            Figure(
-                svg=figures.pareto(studies),
-                caption="The largest effects by the share of the variation they explain.",
-            ),
-        ],
-    )
+        replications: list[Cell | str] = ["replications"]
+        error: list[Cell | str] = ["error"]
+        for study in found:
+            replications += [f"{study.analysis.percent_replications:.2f}", "", ""]
+            error += [f"{study.analysis.percent_error:.2f}", "", ""]
+        return [*rows, replications, error]
 
+    def pareto(self) -> str:
+        """Draw the shares of the largest effects."""
+        return figures.pareto(self.studies)
 
-def _main(studies: Sequence[Study]) -> Section:
-    """Return the section on the mechanisms by themselves."""
-    blocks: list[Block] = [
-        Figure(
-            svg=figures.main_effects(studies),
-            caption="The mean without and with each mechanism, over all settings of the others, with the simultaneous intervals of the effects of "
-            "a column. Grey: the interval contains 0.",
-        )
-    ]
-    for group in _by_response(studies):
-        rows: list[list[Cell | str]] = []
-        for letter in group[0].mechanisms:
+    def main_effects(self) -> str:
+        """Draw the means without and with each mechanism."""
+        return figures.main_effects(self.studies)
+
+    def main(self, response: str) -> list[Row]:
+        """Return the main effects on a response."""
+        rows: list[Row] = []
+        for letter in self.mechanisms:
             row: list[Cell | str] = [letter]
-            for study in group:
+            for study in self.of(response):
                 row += [_effect_cell(study, letter), f"{float(study.analysis.percent[letter]):.2f}"]
             rows.append(row)
-        blocks.append(
-            Table(
-                caption=f"Main effects on {group[0].response.title}, {group[0].response.unit}, and shares of the variation, %",
-                groups=_groups(group, 2),
-                columns=[Column(title="", align="left")]
-                + [Column(title=name) for _ in group for name in ("effect", "share")],
-                rows=rows,
-                note="An effect is half the change from off to on. Grey: the interval contains 0.",
-            )
-        )
-    return Section(anchor="main-effects", title="Main effects", blocks=blocks)
+        return rows
 
+    def interactions(self, response: str) -> str:
+        """Draw the pairs of mechanisms that interact most."""
+        return figures.interactions(self.of(response))
 
-def _effect_cell(study: Study, term: str) -> Cell:
-    """Return an effect with its simultaneous half-width."""
-    outstanding = term in study.standing_out
-    return Cell(
-        text=f"{signed(float(study.analysis.effects[term]))} ± {_width(float(study.joint_half_widths[term]))}",
-        tone="" if outstanding else "muted",
-        hint=f"p (Holm) {_p(study.by_term['p_holm'][term])}, q {_p(study.by_term['p_bh'][term])}",
-    )
-
-
-def _interactions(studies: Sequence[Study]) -> Section:
-    """Return the section on pairs of mechanisms."""
-    blocks: list[Block] = []
-    for group in _by_response(studies):
-        blocks.append(
-            Figure(
-                svg=figures.interactions(group),
-                caption=f"The pairs with the largest interactions in {group[0].response.title}: mean at both levels of one mechanism, for both levels of the other. Parallel lines would "
-                "mean no interaction.",
-            )
-        )
-    for group in _by_response(studies):
-        ranked = [study.largest(LARGEST // 2, order=2) for study in group]
-        rows: list[list[Cell | str]] = []
+    def pairs(self, response: str) -> list[Row]:
+        """Return the largest interactions of two mechanisms."""
+        found = self.of(response)
+        ranked = [study.largest(PAIRS, order=2) for study in found]
+        rows: list[Row] = []
         for terms in zip(*ranked, strict=True):
             row: list[Cell | str] = [str(len(rows) + 1)]
-            for study, term in zip(group, terms, strict=True):
+            for study, term in zip(found, terms, strict=True):
                 row += [
-                    plain_term(term),
+                    _plain(term),
                     _effect_cell(study, term),
                     f"{float(study.analysis.percent[term]):.2f}",
                 ]
             rows.append(row)
-        blocks.append(
-            Table(
-                caption=f"The largest interactions of two mechanisms in {group[0].response.title}, {group[0].response.unit}, and shares, %",
-                groups=_groups(group, 3),
-                columns=[Column(title="rank")]
-                + [Column(title=name) for _ in group for name in ("pair", "effect", "share")],
-                rows=rows,
-            )
-        )
-    return Section(anchor="interactions", title="Interactions of two mechanisms", blocks=blocks)
+        return rows
 
+    def half_normal(self) -> str:
+        """Draw the sizes of all effects."""
+        return figures.half_normal(self.studies)
 
-def _all(studies: Sequence[Study]) -> Section:
-    """Return the section with every effect."""
-    blocks: list[Block] = [
-        Figure(
-            svg=figures.half_normal(studies),
-            caption="The sizes of all effects against half-normal quantiles. Effects that are only noise are on a line through the origin.",
-        ),
-        Text(
-            paragraphs=[
-                "Effects are ranked by the share of the variation they explain. The file `effects.csv` in the folder of this report has all effects, with standard errors and "
-                "uncorrected p values."
-            ]
-        ),
-    ]
-    for study in studies:
-        title = f"{study.response.title}, {study.condition.title}"
-        blocks.append(_ranked(study, f"The {LARGEST} largest effects: {title}", study.ranking.head(LARGEST)))
-        blocks.append(
-            Details(
-                title=f"All {len(study.ranking)} effects: {title}",
-                blocks=[_ranked(study, title[:1].upper() + title[1:], study.ranking)],
-            )
-        )
-    return Section(anchor="all-effects", title="All effects", blocks=blocks)
-
-
-def _ranked(study: Study, caption: str, ranking: pd.DataFrame) -> Table:
-    """Return a table of ranked effects."""
-    return Table(
-        caption=f"{caption}, {study.response.unit}",
-        columns=[
-            Column(title="rank"),
-            Column(title="effect of", align="left"),
-            Column(title="effect"),
-            Column(title="interval"),
-            Column(title="share [%]"),
-            Column(title="p, Holm"),
-            Column(title="q"),
-        ],
-        rows=[
+    def ranked(self, place: str, count: str) -> list[Row]:
+        """Return the largest effects of a study."""
+        study = self.studies[int(place)]
+        return [
             [
                 str(rank),
-                plain_term(row["term"]),
+                _plain(row["term"]),
                 Cell(
-                    text=signed(row["effect"], 3), tone="strong" if row["term"] in study.standing_out else ""
+                    text=fixed(row["effect"], 3), tone="strong" if row["term"] in study.standing_out else ""
                 ),
-                "" if np.isnan(row["low"]) else f"{signed(row['low'], 3)} to {signed(row['high'], 3)}",
+                _limits(row["low"], row["high"], 3),
                 f"{row['percent']:.3f}",
                 _p(row["p_holm"]),
                 _p(row["p_bh"]),
             ]
-            for rank, row in ranking.iterrows()
-        ],
-    )
-
-
-def _agreement(studies: Sequence[Study], agreement: Agreement) -> Section:
-    """Return the section that compares the eight clustered cells with the runs of the paper's tables."""
-    cells = ", ".join(
-        letters or "none" for letters in ("", "CDEF", "B", "BCDEF", "AG", "ACDEFG", "ABG", CLUSTERED)
-    )
-    blocks: list[Block] = [
-        Text(
-            paragraphs=[
-                f"The three-factor design of Tables VI to IX consists of eight of the cells: {cells}, with all other mechanisms off and no averaging. Their effects "
-                f"are compared with those of the runs of the tables (stage “{TABLES}”), which have the scenarios and the random numbers of the paper's reproduction "
-                "and are independent of the runs of the design.",
-                f"Of {agreement.count} effects the 90 % intervals of both overlap in {agreement.overlapping}. The 90 % interval of the difference contains 0 in "
-                f"{agreement.agreeing}; about {0.9 * agreement.count:.0f} are expected by chance. Corrected for all comparisons, it contains 0 in "
-                f"{agreement.agreeing_jointly}.",
-            ]
-        )
-    ]
-    for study in studies:
-        own = [
-            c for c in agreement.comparisons if (c.condition, c.response) == (study.condition, study.response)
+            for rank, row in study.ranking.head(int(count)).iterrows()
         ]
-        blocks.append(
-            Table(
-                caption=f"{study.response.title[:1].upper()}{study.response.title[1:]}, {study.condition.title}, {study.response.unit}",
-                columns=[Column(title="", align="left")]
-                + [
-                    Column(title=name)
-                    for name in ("eight cells of the design", "runs of the tables", "difference", "corrected half-width", "paper")
-                ],
-                rows=[
-                    [
-                        c.term,
-                        _within(c.design),
-                        _within(c.tables),
-                        Cell(
-                            text=_within(c.difference),
-                            tone="good" if c.agree else "muted" if c.agree_jointly else "bad",
-                        ),
-                        _width(c.joint_half_width),
-                        signed(c.printed),
-                    ]
-                    for c in own
-                ],
-                note="Green: the 90 % interval of the difference contains 0. Grey: only the interval corrected for all comparisons does. Red: neither does.",
-            )
-        )  # fmt: skip
-    return Section(anchor="agreement", title="The clustered tables within the design", blocks=blocks)
+
+    # Agreement
+
+    def comparisons(self, place: str) -> list[Row]:
+        """Return the effects of a study in the eight cells beside those of the runs of the tables."""
+        study = self.studies[int(place)]
+        return [
+            [
+                one.term,
+                _within(one.design),
+                _within(one.tables),
+                Cell(
+                    text=_within(one.difference),
+                    tone="good" if one.agree else "muted" if one.agree_jointly else "bad",
+                ),
+                _width(one.joint_half_width),
+                fixed(one.printed, 2),
+            ]
+            for one in (self.agreement.comparisons if self.agreement else ())
+            if (one.condition, one.response) == (study.condition, study.response)
+        ]
