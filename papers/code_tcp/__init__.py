@@ -18,12 +18,13 @@ from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
-from . import content, linux, literal, plan, reduction, sensitivity
+from . import linux, literal, plan, reduction, sensitivity
 from . import rule_claims as _rule_claims  # registers its claims
 from . import sweep_claims as _sweep_claims  # registers its claims
 from . import testbed_claims as _testbed_claims  # registers its claims
 from . import window_claims as _window_claims  # registers its claims
 from .assumptions import BASE
+from .content import Content
 from .evidence import Evidence
 from .register import REGISTER
 
@@ -56,7 +57,7 @@ class CodeTcp(ClaimedPaper[Evidence]):
         plan=linux.plan,
         stages=linux.stages,
         record=Path(__file__).with_name("testbed.json"),
-        sections=lambda _settings, evidence, findings: [content.on_testbed(evidence, findings)],
+        sections=lambda _settings, evidence, findings: Content(evidence, findings).testbed(),
         claims=_testbed_claims.ON_LINUX,
         beside=linux.beside,
     )
@@ -91,7 +92,7 @@ class CodeTcp(ClaimedPaper[Evidence]):
         self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(evidence, findings, moves, self.judged_readings)
+        return Content(evidence, findings, moves, self.judged_readings).sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

@@ -90,7 +90,7 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.Report(settings, evidence, findings, moves, self.judged_readings).sections()
+        return content.Content(settings, evidence, findings, moves, self.judged_readings).sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

@@ -87,7 +87,7 @@ def _background(table: str, foreground: str, column: str) -> str:
     return "vegas" if table in ("I", "II") or foreground == "vegas" else "vegasfix"
 
 
-class Report(PaperPage):
+class Content(PaperPage):
     """The report.
 
     Parameters

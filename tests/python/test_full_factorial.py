@@ -236,7 +236,7 @@ def test_the_reading_names_exactly_the_planted_effects():
     def read(response):
         results = made_up(of(WHOLE.mechanisms), 12, 12, response)
         studies = EFFECTS.studies(results, WHOLE.mechanisms, (LOW,), DESIGN.RESPONSES[:1])
-        report = CONTENT.Report(studies, CLUSTERS.agreement(results, studies))
+        report = CONTENT.Content(studies, CLUSTERS.agreement(results, studies))
         (section,) = (section for section in report.sections() if section.anchor == "clusters")
         return section.blocks[0].paragraphs
 

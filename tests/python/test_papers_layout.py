@@ -1,9 +1,13 @@
 """Every paper has the same files for the same roles, and names what its claims measure."""
 
 import ast
+import re
+import sys
 from pathlib import Path
 
+import jinja2
 import pytest
+from jinja2.meta import find_undeclared_variables
 
 from dumbbell.papers.paper import Settings, load
 
@@ -34,6 +38,13 @@ OTHER_NAMES = {
 }
 
 NAMES = sorted(path.name for path in PAPERS.iterdir() if (path / "__init__.py").is_file())
+
+TEXTS = sorted(
+    path.relative_to(PAPERS).as_posix()
+    for path in PAPERS.rglob("*.md")
+    if path.name in ("report.md", "testbed.md")
+)
+"""The texts of reports."""
 
 
 def test_contributing_names_every_role():
@@ -103,3 +114,29 @@ def test_further_replications_name_scenarios_of_claims_and_stages_of_the_plan(na
     assert set(paper.deciding) <= {claim.scenario for claim in paper.claims()}
     if paper.deciding:
         assert set(paper.deciding.values()) <= {run.stage for run in paper.plan(Settings(quick=True))}
+
+
+def attributes(kind):
+    """Return the names that a class and those it is derived from define, and that their methods set."""
+    names = set(dir(kind))
+    for each in kind.__mro__[:-1]:
+        tree = ast.parse(Path(sys.modules[each.__module__].__file__).read_text("utf-8"))
+        names |= {
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        }
+    return names
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_name_in_the_text_of_a_report_is_a_member_of_its_class(text):
+    source = (PAPERS / text).read_text("utf-8")
+    paper, *further = Path(text).parent.parts
+    load(paper.replace("_", "-"), PAPERS)
+    content = sys.modules[".".join([f"dumbbell_paper_{paper}", *further, "content"])]
+    environment = jinja2.Environment(comment_start_string="<!--", comment_end_string="-->")
+    environment.filters.update(dict.fromkeys(("fixed", "number", "percent", "signed"), str))
+    named = set(find_undeclared_variables(environment.parse(source)))
+    named |= set(re.findall(r"(?:(?<!\{)\{|\]\()(\w+)", source))
+    assert sorted(named - attributes(content.Content)) == []

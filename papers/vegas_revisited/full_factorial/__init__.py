@@ -129,7 +129,7 @@ class FullFactorial:
         self, _settings: Settings, results: pd.DataFrame, _observed: Any, _findings: Sequence[Finding]
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.Report(self.studies(results), self._agreement(results)).sections()
+        return content.Content(self.studies(results), self._agreement(results)).sections()
 
     def files(self, _settings: Settings, results: pd.DataFrame) -> Mapping[str, str]:
         """Return all effects as a file."""

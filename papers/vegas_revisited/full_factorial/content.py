@@ -85,7 +85,7 @@ def _effect_cell(study: Study, term: str) -> Cell:
     )
 
 
-class Report(Page):
+class Content(Page):
     """The report.
 
     Parameters
