@@ -421,11 +421,11 @@ class Content(PaperPage):
     def _variations(finding: Finding, tried: Sequence[tuple[Variation, Finding, Finding]]) -> Details:
         chosen = tried[0][1]
         rows: list[Row] = [
-            [Cell(text="none", tone="strong"), "as chosen", "", number(chosen.measured), _holds(chosen)],
-            *(
-                [variation.assumption, variation.value, variation.text, number(after.measured), _holds(after)]
-                for variation, _, after in tried
-            ),
+            [Cell(text="none", tone="strong"), "as chosen", "", number(chosen.measured), _holds(chosen)]
+        ]
+        rows += [
+            [variation.assumption, variation.value, variation.text, number(after.measured), _holds(after)]
+            for variation, _, after in tried
         ]
         return Details(
             title=f"{finding.claim.id}: {len(tried)} variations",
@@ -521,8 +521,12 @@ class Content(PaperPage):
             simulator = ratio_to_reno(self.evidence.kernel_simulated, kind, rate)
             far[kind] = abs(kernel.estimate - 1)
             cells += [
-                Cell(text=f"{one.estimate:.3f}", detail=f"{one.low:.2f} to {one.high:.2f}", tone=tone)
-                for one, tone in ((kernel, ""), (simulator, "muted"))
+                Cell(text=f"{kernel.estimate:.3f}", detail=f"{kernel.low:.2f} to {kernel.high:.2f}"),
+                Cell(
+                    text=f"{simulator.estimate:.3f}",
+                    detail=f"{simulator.low:.2f} to {simulator.high:.2f}",
+                    tone="muted",
+                ),
             ]
         first = min(far, key=far.__getitem__)
         return [

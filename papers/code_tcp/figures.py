@@ -38,18 +38,20 @@ def networks() -> tuple[str, str]:
     )
 
 
+def _curve(points: Sequence[float], each: Sequence[Interval]) -> Curve:
+    """Return the points with the estimates there and the limits of their intervals."""
+    values = ([getattr(item, name) for item in each] for name in ("estimate", "low", "high"))
+    estimates, low, high = map(np.array, values)
+    return np.array(points, dtype=np.float64), estimates, low, high
+
+
 def _series(evidence: Evidence, figure: str, kind: str) -> dict[str | tuple[str, str], Curve]:
     """Return the mean goodputs of a variant and of Reno at each point with their 95 % intervals, Mbit/s."""
     swept = evidence.swept(figure, kind)
     found: dict[str | tuple[str, str], Curve] = {}
     for which, name in enumerate((kind, "reno")):
         each = [interval(evidence.goodputs(figure, kind, point)[which] / 1e6) for point in swept]
-        found[LABELS[name], name] = (
-            np.array(swept, dtype=np.float64),
-            np.array([item.estimate for item in each]),
-            np.array([item.low for item in each]),
-            np.array([item.high for item in each]),
-        )
+        found[LABELS[name], name] = _curve(swept, each)
     return found
 
 
@@ -79,13 +81,7 @@ def against_rate(evidence: Evidence) -> str:
 def _ratios(evidence: Evidence, kind: str, figure: str) -> Curve:
     """Return the mean ratio to Reno at each rate of a figure with its 90 % interval."""
     swept = evidence.swept(figure, kind)
-    each = [mean_interval(evidence.ratios(figure, kind, rate)) for rate in swept]
-    return (
-        np.array(swept, dtype=np.float64),
-        np.array([item.estimate for item in each]),
-        np.array([item.low for item in each]),
-        np.array([item.high for item in each]),
-    )
+    return _curve(swept, [mean_interval(evidence.ratios(figure, kind, rate)) for rate in swept])
 
 
 def on_linux(evidence: Evidence) -> str:
@@ -167,12 +163,7 @@ def _reno(evidence: Evidence, figure: str, name: str) -> Curve:
         interval([run.one("goodput", name) / 1e6 for run in evidence.point(figure, "reno", point)])
         for point in swept
     ]
-    return (
-        np.array(swept, dtype=np.float64),
-        np.array([item.estimate for item in each]),
-        np.array([item.low for item in each]),
-        np.array([item.high for item in each]),
-    )
+    return _curve(swept, each)
 
 
 def windows(evidence: Evidence) -> str:
@@ -254,14 +245,7 @@ def epsilon(evidence: Evidence) -> str:
     ax = axes[0, 0]
     each = [epsilon_ratio(evidence, value) for value in EPSILONS]
     plots.sweep(
-        {
-            (f"simulated at {EPSILON_RATE} Mbit/s", "code"): (
-                EPSILONS,
-                [item.estimate for item in each],
-                [item.low for item in each],
-                [item.high for item in each],
-            )
-        },
+        {(f"simulated at {EPSILON_RATE} Mbit/s", "code"): _curve(EPSILONS, each)},
         x_label="epsilon",
         y_label="CODE/Reno",
         ax=ax,
@@ -341,14 +325,7 @@ def homogeneous(evidence: Evidence) -> str:
         swept = evidence.swept("table2", kind)
         each = [interval(fairness(evidence, kind, rate)) for rate in swept]
         plots.sweep(
-            {
-                (LABELS[kind], kind): (
-                    swept,
-                    [item.estimate for item in each],
-                    [item.low for item in each],
-                    [item.high for item in each],
-                )
-            },
+            {(LABELS[kind], kind): _curve(swept, each)},
             paper={(LABELS[kind], kind): (data()["table2"]["rates"], data()["table2"][kind])},
             x_label="bottleneck rate",
             x_unit="Mbit/s",

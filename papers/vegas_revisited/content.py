@@ -228,10 +228,10 @@ class Content(PaperPage):
         chosen = self.calibration["chosen"]
         rows: list[Row] = []
         for row in self.calibration["near"]:
-            tone = "strong" if all(row[name] == chosen[name] for name in POINT) else ""
+            is_chosen = all(row[name] == chosen[name] for name in POINT)
             rows.append(
                 [
-                    *(Cell(text=text, tone=tone) for text in _point(row)),
+                    *(Cell(text=text, tone="strong" if is_chosen else "") for text in _point(row)),
                     fixed(row["misfit"], 3),
                     *(f"{signed(100 * (row[key] / printed - 1), 0)} %" for _, key, printed in SHOWN),
                     *(f"{row[name]:.0f} %" for name in ("orderings", "values")),

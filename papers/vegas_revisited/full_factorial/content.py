@@ -114,6 +114,11 @@ class Content(Page):
         """Return the studies of a response, by its column."""
         return [study for study in self.studies if study.response.column == response]
 
+    def figure(self, name: str, response: str = "") -> str:
+        """Draw a figure of `figures`, of all studies or of those of a response."""
+        draw: Callable[[Sequence[Study]], str] = getattr(figures, name)
+        return draw(self.of(response) if response else self.studies)
+
     # The design
 
     @property
@@ -298,14 +303,6 @@ class Content(Page):
             error += [f"{study.analysis.percent_error:.2f}", "", ""]
         return [*rows, replications, error]
 
-    def pareto(self) -> str:
-        """Draw the shares of the largest effects."""
-        return figures.pareto(self.studies)
-
-    def main_effects(self) -> str:
-        """Draw the means without and with each mechanism."""
-        return figures.main_effects(self.studies)
-
     def main(self, response: str) -> list[Row]:
         """Return the main effects on a response."""
         rows: list[Row] = []
@@ -315,10 +312,6 @@ class Content(Page):
                 row += [_effect_cell(study, letter), f"{float(study.analysis.percent[letter]):.2f}"]
             rows.append(row)
         return rows
-
-    def interactions(self, response: str) -> str:
-        """Draw the pairs of mechanisms that interact most."""
-        return figures.interactions(self.of(response))
 
     def pairs(self, response: str) -> list[Row]:
         """Return the largest interactions of two mechanisms."""
@@ -335,10 +328,6 @@ class Content(Page):
                 ]
             rows.append(row)
         return rows
-
-    def half_normal(self) -> str:
-        """Draw the sizes of all effects."""
-        return figures.half_normal(self.studies)
 
     def ranked(self, place: str, count: str) -> list[Row]:
         """Return the largest effects of a study."""
