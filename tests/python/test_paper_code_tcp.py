@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import sys
 from collections import Counter
 from dataclasses import replace
@@ -386,11 +387,8 @@ def test_readings_are_judged_on_their_own_runs():
         {finding.claim.id: finding.verdict for finding in reading.findings} for reading in (best, literal)
     ]
     assert [one["C-F9d-1"] for one in verdicts] == ["reproduced", "not-reproduced"]
-    section = part("literal").compared((best, literal), evidence)
-    assert (
-        "CODE gets 1.01 times Reno's throughput with the main reading and 1.82 times with the literal one"
-        in " ".join(section.blocks[0].paragraphs)
-    )
+    content = part("content").Content(evidence, [], None, (best, literal))
+    assert content.readings_of_code == pytest.approx({"main": 1.01, "literal": 1.82}, abs=0.005)
 
 
 def test_a_missed_ordering_is_shown_with_its_cause_and_every_variation_tried():
@@ -401,19 +399,24 @@ def test_a_missed_ordering_is_shown_with_its_cause_and_every_variation_tried():
     study = part("sensitivity").study(PAPER.claims(), evidence, judged, count, seed=1)
     findings = [f for f in claims.judge(PAPER.claims(), evidence) if f.claim.id in ("C-F9c-1", "C-F9d-1")]
     study.explain(findings)
-    text, table, details = part("examined").blocks(findings, study)
-    assert len(table.rows) == 1
-    assert table.rows[0][0] == "C-F9c-1"
-    assert table.rows[0][3] == part("examined").UNKNOWN
-    assert table.rows[0][4] == "1 of 1: cross traffic: none"
+    content = part("content").Content(evidence, findings, study)
+    (row,) = content.orderings()
+    assert row[0] == "C-F9c-1"
+    assert row[3] == part("content").UNKNOWN
+    assert row[4] == "1 of 1: cross traffic: none"
+    content.cause("C-F9c-1", lambda: "It is\nknown.\n")
+    assert content.orderings()[0][3] == "It is known."
+    (details,) = content.variations()
     (_, chosen), (_, varied) = ((row[0], row[-1].text) for row in details.blocks[0].rows)
     assert (chosen, varied) == ("no", "yes")
-    assert "one at a time" in text.paragraphs[0]
 
 
 def test_causes_are_of_claims_that_can_be_missed():
     kinds = {claim.id: claim.kind for claim in PAPER.claims()}
-    assert {kinds[name] for name in part("examined").CAUSES} <= {"ordering", "sign", "shape"}
+    text = Path(sys.modules[MODULE].__file__).with_name("report.md").read_text("utf-8")
+    told = set(re.findall(r'call cause\("([^"]+)"\)', text))
+    assert told
+    assert {kinds[name] for name in told} <= {"ordering", "sign", "shape"}
 
 
 def test_a_reading_of_runs_is_found_by_the_name_in_their_keys():
