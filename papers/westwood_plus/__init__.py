@@ -19,11 +19,12 @@ from dumbbell.sensitivity import Sensitivity
 
 from . import algorithm_claims as _algorithm_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
-from . import content, linux, literal, plan, reduction, sensitivity
 from . import hops_claims as _hops_claims  # registers its claims
+from . import linux, literal, plan, reduction, sensitivity
 from . import live_claims as _live_claims  # registers its claims
 from . import lossy_claims as _lossy_claims  # registers its claims
 from . import many_flows_claims as _many_flows_claims  # registers its claims
+from .content import Content
 from .evidence import Evidence
 from .register import REGISTER
 
@@ -55,7 +56,7 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         plan=linux.plan,
         stages=linux.stages,
         record=Path(__file__).with_name("testbed.json"),
-        sections=lambda _settings, evidence, _findings: [content.live(evidence)],
+        sections=lambda _settings, evidence, _findings: Content(evidence).live(),
         claims=_live_claims.ON_LINUX,
     )
 
@@ -85,8 +86,9 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        sections = content.sections(settings, evidence, findings, moves)
-        return [*sections, literal.compared(self.judged_readings)] if self.judged_readings else sections
+        runs = plan.size(settings).readings
+        page = Content(evidence, findings, moves, self.judged_readings, runs_of_readings=runs)
+        return page.sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

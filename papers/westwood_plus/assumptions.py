@@ -21,7 +21,7 @@ WIRELESS = "wireless"
 
 @dataclass(frozen=True, kw_only=True)
 class Assumptions:
-    """What the paper leaves open, with our choice. `REASONS` has the reason for each.
+    """What the paper leaves open, with our choice; `report.md` has the reason for each.
 
     Parameters
     ----------
@@ -92,64 +92,6 @@ class Assumptions:
     wired_rate: float = 10.0
     cross_variant: str = "newreno"
     wireless_queue: int = 42
-
-
-REASONS: Mapping[str, tuple[str, str]] = {
-    "wire_header": (
-        "headers in addition to the 1500 bytes",
-        "Table I has 99.5 % of the link's rate, so that packets have 1500 bytes on the wire",
-    ),
-    "access_rate": ("rate of access links", "that of the multi-bottleneck network"),
-    "bottleneck_delay": (
-        "delay of the shared link, one way [ms]",
-        "the 20 ms that all round-trip times of §3.2 have in common",
-    ),
-    "counts_service": ("queue limit counts the packet in service", "as the simulator's drop-tail queue does"),
-    "partial_ack": ("timer at partial acknowledgements", "the simulator's default until May 2003"),
-    "partial_deflation": (
-        "deflation of the window at partial acknowledgements",
-        "the simulator's default until May 2003: a partial acknowledgement ends the inflation",
-    ),
-    "minimum_rto": ("minimum retransmission timeout", "the simulator's default until October 2004"),
-    "initial_rto": ("timeout before the first sample", "the simulator's default until 2006"),
-    "tick": ("tick of the timer", "the simulator's default since 2002"),
-    "limited_transmit": ("limited transmit", "the simulator's default since 2001"),
-    "delayed_ack_timer": ("longest delay of an acknowledgement", "the simulator's default"),
-    "vegas": (
-        "form of Vegas",
-        "the paper ran the simulator's: thresholds of 1 and 3 on a rounded difference",
-    ),
-    "only_reduce": (
-        "Westwood+ never raises its window at a loss",
-        "the original Westwood and its code; the pseudo-code alone would raise it after too high an estimate",
-    ),
-    "interval_rtt": ("interval of a bandwidth sample", "the last round-trip time, as §2.2 says"),
-    "minimum_interval": ("minimum interval", "§2.2 states none; Linux has 50 ms"),
-    "start_spread": ("flows start within [s]", "makes replications differ; not stated"),
-    "reverse_queue": (
-        "queue on the reverse path, one connection [packets]",
-        "with 40, as on the forward path, all three variants are far below Table I while it is busy; with 20 they are not; see "
-        "the readings of Table I",
-    ),
-    "reverse_rate": ("rate of the reverse path, one connection [Mbit/s]", "a full-duplex link"),
-    "connection_reverse_rtts": (
-        "round-trip times on the reverse path, one connection",
-        "as that of the connection",
-    ),
-    "many_flows_reverse_rtts": (
-        "round-trip times on the reverse path, many connections",
-        "spread like those of the connections",
-    ),
-    "channel": (
-        "what advances the lossy channel",
-        "packets, as in the simulator that the paper names: its error model with fixed dwell times and transition probabilities, "
-        "the one that the text describes, looks at its state only when a packet arrives",
-    ),
-    "wired_rate": ("rate of the wired bottleneck [Mbit/s]", "that of the other networks"),
-    "cross_variant": ("cross traffic of the wireless network", "the paper's usual traffic"),
-    "wireless_queue": ("queue at the wireless link [packets]", "its rate times the round-trip time"),
-}
-"""For each assumption its name in words and the reason for our choice."""
 
 
 @dataclass(frozen=True, kw_only=True)

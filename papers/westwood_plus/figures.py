@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,9 +45,26 @@ def _svg(ax: Axes) -> str:
     return plots.to_svg(made) if made is not None else ""
 
 
-def _network(scenario: Scenario, **labels: str) -> str:
-    """Draw the network of a scenario, with labels at hosts."""
-    return plots.to_svg(topologies.draw(scenario, labels=labels))
+NETWORKS: Mapping[str, tuple[Callable[[Assumptions], Scenario], Mapping[str, str]]] = {
+    "connection": (
+        lambda usual: shapes.connection("newreno", usual),
+        {"s1": "TCP under test", "s2": "on-off"},
+    ),
+    "many_flows": (lambda usual: shapes.many_flows("newreno", 20, usual), {}),
+    "hops": (lambda usual: shapes.hops("newreno", "newreno", 3, usual), {"s1": "C1"}),
+    "wireless": (
+        lambda usual: shapes.wireless("newreno", 0.01, usual, delayed_ack=True, shared=True),
+        {"s1": "TCP1"},
+    ),
+    "satellite": (lambda usual: shapes.satellite("newreno", 0.01, usual, delayed_ack=True), {}),
+}
+"""The networks, by name: a scenario on each, and labels of hosts."""
+
+
+def network(name: str) -> str:
+    """Draw one of `NETWORKS`."""
+    scenario, labels = NETWORKS[name]
+    return plots.to_svg(topologies.draw(scenario(Assumptions()), labels=labels))
 
 
 def _banded(runs: Sequence[Values]) -> tuple[Values, Values, Values]:
@@ -101,10 +118,20 @@ def filters(evidence: Evidence) -> str:
     return _svg(ax)
 
 
-def windows(evidence: Evidence, keys: Sequence[tuple[str, str]]) -> str:
-    """Draw window and threshold of the single connection over time, one panel for each key and title (figs. 4 to 8)."""
-    figure, axes = plots.figure(len(keys), 1, width=9.5, height=2.2)
-    for ax, (key, title) in zip(axes[:, 0], keys, strict=True):
+WINDOWS = {
+    "newreno": "Fig. 4: New Reno",
+    "westwoodp": "Fig. 5: Westwood+",
+    "vegas": "Fig. 6: Vegas",
+    "vegas-vegas": "Fig. 7: Vegas, Vegas on the reverse path",
+    "reno": "Fig. 8: Reno",
+}
+"""Titles of the panels of `windows`, by the end of the key of the runs."""
+
+
+def windows(evidence: Evidence) -> str:
+    """Draw window and threshold of the single connection over time (figs. 4 to 8)."""
+    figure, axes = plots.figure(len(WINDOWS), 1, width=9.5, height=2.2)
+    for ax, (key, title) in zip(axes[:, 0], WINDOWS.items(), strict=True):
         row = evidence.runs(f"table-1/{key}").iloc[0]
         _window(ax, row, key.split("-")[0], title)
         for index in (1, 3):
@@ -221,16 +248,16 @@ def hops(evidence: Evidence) -> str:
     return plots.to_svg(figure)
 
 
-def lossy(evidence: Evidence, figure_name: str, panels: Sequence[str]) -> str:
+def lossy(evidence: Evidence, number: str) -> str:
     """Draw goodput against the bad state's dwell time, with the range of the runs; a panel for each way of acknowledging."""
-    figure, axes = plots.figure(1, len(panels), width=4.8, height=3.6)
-    points = np.array([float(point) for point in lossy_claims.bad_ms(evidence, figure_name)])
-    for ax, acks in zip(axes[0], panels, strict=True):
+    figure, axes = plots.figure(1, 2, width=4.8, height=3.6)
+    points = np.array([float(point) for point in lossy_claims.bad_ms(evidence, f"fig-{number}")])
+    for ax, acks in zip(axes[0], (DELAYED, EACH), strict=True):
         series: Series = {}
         for variant, own in LOSSY_VARIANTS:
             if own != acks:
                 continue
-            runs = lossy_claims.goodputs(evidence, figure_name, variant, acks)
+            runs = lossy_claims.goodputs(evidence, f"fig-{number}", variant, acks)
             series[NAMES[variant], variant] = (
                 points,
                 np.array([values.mean() for values in runs]),
@@ -277,36 +304,6 @@ def model(evidence: Evidence) -> str:
         predicted, simulated, label="throughput", unit="segments/s", by=variants, log=True
     )
     return _svg(ax)
-
-
-def networks(usual: Assumptions) -> list[tuple[str, str]]:
-    """Return drawings of the five networks with their captions."""
-    return [
-        (
-            _network(shapes.connection("newreno", usual), s1="TCP under test", s2="on-off"),
-            "Fig. 3: one connection, ten on-off New Reno senders on the way of its acknowledgements.",
-        ),
-        (
-            _network(shapes.many_flows("newreno", 20, usual)),
-            "Fig. 11: M connections on one bottleneck, ten New Reno senders on the reverse path; drawn with M = 20.",
-        ),
-        (
-            _network(shapes.hops("newreno", "newreno", 3, usual), s1="C1"),
-            "Fig. 17: a connection over N hops, each with cross traffic in both directions; drawn with N = 3.",
-        ),
-        (
-            _network(shapes.wireless("newreno", 0.01, usual, delayed_ack=True, shared=True), s1="TCP1"),
-            "Fig. 26: a wireless last hop; without cross traffic in figs. 27 to 29.",
-        ),
-        (
-            _network(shapes.satellite("newreno", 0.01, usual, delayed_ack=True)),
-            "Fig. 31: 20 connections over a satellite link.",
-        ),
-    ]
-
-
-PANELS = (DELAYED, EACH)
-"""Both ways of acknowledging, as in `lossy`."""
 
 
 def live(evidence: Evidence) -> str:

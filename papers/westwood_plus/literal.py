@@ -11,8 +11,6 @@ import pandas as pd
 
 from dumbbell.claims import Claim, judge
 from dumbbell.papers import Reading
-from dumbbell.papers.readings import section
-from dumbbell.report import Section
 
 from .assumptions import WIRELESS
 from .evidence import Evidence
@@ -38,14 +36,3 @@ def readings(claims: Sequence[Claim[Evidence]], results: pd.DataFrame) -> list[R
             findings=judge(judged, literal),
         ),
     ]
-
-
-def compared(judged: Sequence[Reading]) -> Section:
-    """Return the section of the report on the readings."""
-    return section(
-        judged,
-        paragraphs=[
-            "The text gives dwell times in seconds, and names a simulator whose channel looks at its clock only when a packet "
-            "arrives. Everything else is the same under both readings.",
-        ],
-    )

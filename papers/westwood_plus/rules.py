@@ -5,12 +5,14 @@ Traces are compared with the rules here, which share no code with the engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from dumbbell.report.page import Row
 
 from .evidence import recorded
 from .scenarios import SEGMENT_BITS
@@ -105,6 +107,18 @@ CASES = (
     ),
 )
 """Cases of the counting rule; only the partial acknowledgement makes it count one segment twice."""
+
+
+def worked_cases() -> Iterator[Row]:
+    """Yield each case: events, acknowledgements, counts by hand and by the rule, their total, and what was delivered."""
+    for case in CASES:
+        counts = (case.acks, case.by_hand, counted(case.acks))
+        yield [
+            case.words,
+            *(" ".join(map(str, each)) for each in counts),
+            f"{sum(case.by_hand)}",
+            f"{case.delivered}",
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,8 +41,13 @@ def worst_miss(evidence: Evidence) -> float:
     return 100 * float(np.max(misses))
 
 
+def table_1_goodput(evidence: Evidence, variant: str, intervals: tuple[int, ...]) -> float:
+    """Return the mean goodput in some intervals of Table I, Mbit/s."""
+    return float(evidence.stacked(f"table-1/{variant}", "intervals")[:, list(intervals)].mean())
+
+
 def _busy(variant: str) -> Callable[[Evidence], float]:
-    return lambda evidence: float(evidence.stacked(f"table-1/{variant}", "intervals")[:, list(BUSY)].mean())
+    return lambda evidence: table_1_goodput(evidence, variant, BUSY)
 
 
 def _least(variant: str) -> Callable[[Evidence], float]:
@@ -66,9 +71,7 @@ SHOWN: Mapping[str, Mapping[str, Callable[[Evidence], float]]] = {
         "New Reno, busy": _busy("newreno"),
         "Vegas, busy": _busy("vegas"),
         "Westwood+, busy": _busy("westwoodp"),
-        "New Reno, first": lambda evidence: float(
-            evidence.stacked("table-1/newreno", "intervals")[:, 0].mean()
-        ),
+        "New Reno, first": lambda evidence: table_1_goodput(evidence, "newreno", (0,)),
         "worst cell [%]": worst_miss,
     },
     MANY_FLOWS: {
