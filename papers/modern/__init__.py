@@ -15,15 +15,16 @@ from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
-from . import content, means, plan, reduction, sensitivity
 from . import delay_claims as _delay_claims  # registers its claims
 from . import draft_claims as _draft_claims  # registers its claims
 from . import evaluation_claims as _evaluation_claims  # registers its claims
+from . import means, plan, reduction, sensitivity
 from . import model_claims as _model_claims  # registers its claims
 from . import queue_claims as _queue_claims  # registers its claims
 from . import sender_claims as _sender_claims  # registers its claims
 from . import sharing_claims as _sharing_claims  # registers its claims
 from . import window_claims as _window_claims  # registers its claims
+from .content import Content
 from .evidence import Evidence
 from .register import REGISTER
 
@@ -98,7 +99,7 @@ class Modern(ClaimedPaper[Evidence]):
         self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
     ) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.sections(evidence, findings, moves)
+        return Content(evidence, findings, moves).sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

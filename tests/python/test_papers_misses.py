@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from dumbbell.claims import Claim, Outcome, judge
+from dumbbell.claims import Claim, judge
+from dumbbell.judge.estimate import Outcome
 from dumbbell.papers.page import PaperPage, choices
 
 TEXT = """

@@ -30,6 +30,7 @@ OUTSIDE_REDUCTION = (
     "cli",
     "crossvalidation",
     "evaluation",
+    "judge",
     "papers",
     "plots",
     "report",
