@@ -16,7 +16,6 @@ about real machines may have a real-time plan; `reproduce_on_testbed` implements
 from __future__ import annotations
 
 from dumbbell.campaign import Interrupted
-from dumbbell.papers import examined
 from dumbbell.papers.claimed import ClaimedPaper
 from dumbbell.papers.on_testbed import reproduce_on_testbed
 from dumbbell.papers.overview import Overview, reproduce_all
@@ -39,7 +38,6 @@ __all__ = [
     "Stage",
     "Steps",
     "available",
-    "examined",
     "folder",
     "load",
     "reproduce",

@@ -20,12 +20,19 @@ showed::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dumbbell.claims import Finding
-from dumbbell.papers.examined import CAUSES
 from dumbbell.report import Block, Column, Table, Text
 from dumbbell.report.numbers import number
+
+CAUSES: Mapping[str, str] = {
+    "reading": "a choice where the paper is silent",
+    "sampling": "too few runs or points",
+    "rule": "a rule of the sender or of the measure",
+    "open": "not explained",
+}
+"""Each cause in words."""
 
 
 class Misses:
@@ -60,7 +67,7 @@ class Misses:
         name
             Name of the claim.
         cause
-            One of `dumbbell.papers.examined.CAUSES`.
+            One of `CAUSES`.
         text
             A paragraph on what was tried, and one on what it showed.
 
