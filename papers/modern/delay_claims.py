@@ -51,9 +51,7 @@ def throughput_lost_below_the_threshold(evidence: Evidence) -> Outcome:
     used = {
         packets: evidence.one(f"dctcp-step-{packets}").link("utilization") for packets in (2, 5, 12, 20, 40)
     }
-    note = listing(
-        [f"K {packets}:" for packets in used], [100 * share for share in used.values()], "{:.1f} %"
-    )
+    note = listing([f"K {packets}" for packets in used], [100 * share for share in used.values()], "{:.1f} %")
     return Outcome(
         measured=100 * (used[40] - used[2]),
         holds=used[2] < 0.99 * used[40] and used[12] >= 0.99 * used[40] and used[20] >= 0.99 * used[40],

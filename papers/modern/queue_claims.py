@@ -94,7 +94,7 @@ def farthest_delay_under_pie(evidence: Evidence) -> Outcome:
     return mean_of(
         delays[worst],
         listing(
-            [f"{count} flows:" for count in delays],
+            [f"{count} flows" for count in delays],
             [values.mean() for values in delays.values()],
             "{:.2f} ms",
         ),

@@ -83,7 +83,7 @@ def share_against_sixteen(evidence: Evidence) -> Outcome:
 @claim("ware-10")
 def largest_over_smallest_share(evidence: Evidence) -> Outcome:
     shares = np.array([_share(evidence, f"against-{count}") for count in COMPETITORS])
-    note = listing([f"{count}:" for count in COMPETITORS], shares.mean(axis=1), "{:.3g}")
+    note = listing([f"{count}" for count in COMPETITORS], shares.mean(axis=1), "{:.3g}")
     return ordering(shares.max(axis=0) / shares.min(axis=0), lambda ratio: ratio <= 1.5, note)
 
 

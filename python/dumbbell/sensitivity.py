@@ -23,7 +23,7 @@ import pandas as pd
 from dumbbell import plots
 from dumbbell.claims import Claim, Finding, judge
 from dumbbell.judge.estimate import NotMeasured
-from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text
+from dumbbell.report import Block, Cell, Column, Details, Figure, Table, Text
 from dumbbell.report.numbers import number
 from dumbbell.statistics import adjust_p_values
 
@@ -264,34 +264,16 @@ class Sensitivity(Generic[V]):
             "share": self.placebo_share,
         }
 
-    def section(
-        self,
-        *,
-        paragraphs: Sequence[str],
-        groups: Mapping[str, str] | None = None,
-        note: str = "",
-        further: Sequence[Block] = (),
-    ) -> Section:
-        """Return the section of the report: claims gained and lost by each move, quantities, and the claims themselves.
+    def moved(self, *, groups: Mapping[str, str] | None = None, note: str = "") -> list[Block]:
+        """Return what the placebo explains, the claims gained and lost by each move, and the quantities.
 
         Parameters
         ----------
-        paragraphs
-            How assumptions were varied, and what is compared.
         groups
             Captions of the groups of moves, in order; one table of all moves without.
         note
             What the headings of the quantities mean.
-        further
-            Further blocks of the section.
         """
-        own: list[Block] = [Text(paragraphs=["No assumption was varied in this reproduction."])]
-        if self.varied:
-            own = [Text(paragraphs=paragraphs), *self.moved(groups=groups, note=note), *self.turned()]
-        return Section(anchor="sensitivity", title="Sensitivity", blocks=[*own, *further])
-
-    def moved(self, *, groups: Mapping[str, str] | None = None, note: str = "") -> list[Block]:
-        """Return what the placebo explains, the claims gained and lost by each move, and the quantities; see `section`."""
         blocks: list[Block] = [Text(paragraphs=[self._placebo_text()])] if self.is_explained else []
         blocks.append(Figure(svg=self.figure(), caption="Claims that change their side."))
         for group, caption in (groups or {"": "Effect of varying one assumption"}).items():

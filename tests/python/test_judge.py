@@ -115,7 +115,7 @@ def test_the_ratio_farthest_from_one_stands_for_several_values():
 
 
 def test_values_are_listed_with_their_names():
-    assert listing(["a", "b"], [np.array([1.0, 9.0]), 2.0], "{:.0f}") == "a 1, b 2"
+    assert listing(["a", "b"], [np.array([1.0, 9.0]), 2.0], "{:.0f}") == "a: 1, b: 2"
 
 
 @pytest.mark.parametrize(

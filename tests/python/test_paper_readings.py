@@ -5,7 +5,7 @@ import pytest
 from dumbbell.claims import Claim, Finding
 from dumbbell.judge.estimate import Outcome
 from dumbbell.papers import Reading
-from dumbbell.papers.readings import section
+from dumbbell.papers.readings import compared
 
 
 def finding(name, verdict, *, kind="ordering", evidence="measured", measured=0.5):
@@ -60,10 +60,8 @@ def test_a_reading_without_measured_claims_has_no_share():
     assert Reading(name="none", statement="", findings=[]).scores()["values"]["share"] is None
 
 
-def test_the_section_shows_both_scores_and_the_claims_that_differ():
-    made = section([BEST, LITERAL], paragraphs=["Why."])
-    text, scores, differing = made.blocks
-    assert text.paragraphs == ["Why."]
+def test_readings_are_compared_by_both_scores_and_the_claims_that_differ():
+    scores, differing = compared([BEST, LITERAL])
     assert [[cell.text for cell in row[2:]] for row in scores.rows] == [
         ["100.0 %", "50.0 %"],
         ["50.0 %", "0.0 %"],
@@ -78,7 +76,7 @@ def test_the_section_shows_both_scores_and_the_claims_that_differ():
 
 def test_readings_on_different_claims_are_not_compared():
     with pytest.raises(ValueError, match="1 readings; accepted: at least two"):
-        section([BEST])
+        compared([BEST])
     shorter = Reading(name="literal", statement="", findings=LITERAL.findings[:-1])
     with pytest.raises(ValueError, match="reading literal is not on the claims of best"):
-        section([BEST, shorter])
+        compared([BEST, shorter])

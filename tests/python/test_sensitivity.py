@@ -163,32 +163,27 @@ def test_more_than_three_moves_are_counted():
 
 
 def test_the_section_shows_each_move_and_the_verdicts_it_changes(moves):
-    section = moves.section(paragraphs=["Moved."])
-    (table,) = (block for block in section.blocks if isinstance(block, Table))
+    blocks = [*moves.moved(), *moves.turned()]
+    (table,) = (block for block in blocks if isinstance(block, Table))
     assert [column.title for column in table.columns][-1] == "rate"
     assert [row[2] for row in table.rows] == ["1 of 3", "2 of 3", "2 of 3"]
     assert [row[3:5] for row in table.rows[1:]] == [["+2", "−1"], ["+1", "−0"]]
     # 2.1 is 5 % from 2, 3 is 50 %.
     assert [row[5].tone for row in table.rows] == ["", "", "strong"]
-    assert [block.title for block in section.blocks if isinstance(block, Details)] == [
+    assert [block.title for block in blocks if isinstance(block, Details)] == [
         "delay: 50 ms: 2 gained, 1 lost",
         "20 packets: 1 gained, 0 lost",
     ]
-    (figure,) = (block for block in section.blocks if isinstance(block, Figure))
+    (figure,) = (block for block in blocks if isinstance(block, Figure))
     assert "<svg" in figure.svg
-
-
-def test_without_moves_the_section_says_so():
-    section = Sensitivity().section(paragraphs=["Moved."])
-    assert section.blocks[0].paragraphs == ["No assumption was varied in this reproduction."]
 
 
 def test_groups_have_separate_tables():
     grouped = Sensitivity(
         [move(None, CHOSEN, group="a"), move(DELAY, CHOSEN, group="a"), move(None, CHOSEN, group="b")]
     )
-    section = grouped.section(paragraphs=[], groups={"a": "A", "b": "B"})
-    assert [block.caption for block in section.blocks if isinstance(block, Table)] == ["A"]
+    blocks = grouped.moved(groups={"a": "A", "b": "B"})
+    assert [block.caption for block in blocks if isinstance(block, Table)] == ["A"]
 
 
 def test_findings_on_other_claims_are_refused():

@@ -142,7 +142,7 @@ def joined(*remarks: str) -> str:
 def listing(names: Iterable[str], values: Iterable[ArrayLike], form: str = "{:.2f}") -> str:
     """Return named values in a sentence; of resampled ones, the value from all runs."""
     return ", ".join(
-        f"{name} {form.format(float(np.ravel(value)[0]))}" for name, value in zip(names, values, strict=True)
+        f"{name}: {form.format(float(np.ravel(value)[0]))}" for name, value in zip(names, values, strict=True)
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from dumbbell import claims
 from dumbbell.claims import Finding, scoreboard
-from dumbbell.report import Block, Cell, Column, Section, Table, Text
+from dumbbell.report import Block, Cell, Column, Table
 from dumbbell.report.numbers import number
 
 GROUPS: Mapping[str, str] = dict(zip(claims.SHORT_GROUPS, claims.GROUPS, strict=True))
@@ -131,22 +131,3 @@ def compared(readings: Sequence[Reading]) -> list[Block]:
         if [f.claim.id for f in reading.findings] != [f.claim.id for f in readings[0].findings]:
             raise ValueError(f"reading {reading.name} is not on the claims of {readings[0].name}")
     return [_scores(readings), _differences(readings)]
-
-
-def section(
-    readings: Sequence[Reading], *, paragraphs: Sequence[str] = (), further: Sequence[Block] = ()
-) -> Section:
-    """Return the section of the report that compares the readings; see `compared`.
-
-    Parameters
-    ----------
-    readings
-        The readings.
-    paragraphs
-        What the readings are, and what else is known about the choice.
-    further
-        Further blocks of the section.
-    """
-    blocks: list[Block] = [Text(paragraphs=paragraphs)] if paragraphs else []
-    blocks += [*compared(readings), *further]
-    return Section(anchor="readings", title="The scoreboard under each reading", blocks=blocks)

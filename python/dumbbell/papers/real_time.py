@@ -33,7 +33,7 @@ from dumbbell.campaign.real_time import in_real_time
 from dumbbell.files import replacing
 from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
 from dumbbell.papers.paper import Paper, PlannedRun, Settings
-from dumbbell.report import Block, Section, Text
+from dumbbell.report import Section
 from dumbbell.run import Job, Runs
 from dumbbell.scenario import Scenario
 from dumbbell.testbed import RealTimeRun, duration_s
@@ -274,25 +274,6 @@ def absent(name: str, measured: Measured | None, needed: Callable[[], object]) -
     except NotMeasured as reason:
         return f"{reason} They are made by `{command_of(name)}`, with Linux and root."
     return ""
-
-
-def blocks_of(name: str, measured: Measured | None, build: Callable[[], Sequence[Block]]) -> list[Block]:
-    """Return blocks of a report on runs in real time, or a sentence if there are none or too few.
-
-    Parameters
-    ----------
-    name
-        Name of the paper.
-    measured
-        The runs.
-    build
-        Returns the blocks; it may raise `dumbbell.claims.NotMeasured`.
-    """
-    try:
-        runs_of(measured)
-        return list(build())
-    except NotMeasured as reason:
-        return [Text(paragraphs=[f"{reason} They are made by `{command_of(name)}`, with Linux and root."])]
 
 
 def fill(
