@@ -306,7 +306,7 @@ def test_claims_without_runs_are_not_checkable():
 
 def test_the_other_reading_of_the_smallest_round_trip_time_moves_the_model():
     evidence = evidence_of.Evidence(tables())
-    moved = evidence.moved("nu")
+    moved = evidence.of_group("nu")
     rows = [grid.by_id("A19")]
     usual, other = (
         one.model("steady", lambda row: row.link.base_rtt, rows).mean() for one in (evidence, moved)
