@@ -110,11 +110,9 @@ impl Runner {
         (seed, run): (u64, u64),
         tap: Option<&dyn Tap>,
     ) -> Result<Outcome, Exit> {
-        // The worker has no limit of samples either.
         let outcome = self.watched(|stop| {
-            let clock = Some(&self.watch.clock);
-            let unlimited = Supervision { max_samples: u64::MAX, tap, clock, ..stop.into() };
-            run_unless(unlimited, scenario, seed, run)
+            let supervision = Supervision { tap, clock: Some(&self.watch.clock), ..of_checks(stop) };
+            run_unless(supervision, scenario, seed, run)
         })?;
         let outcome = outcome.ok_or_else(|| self.unended())?;
         if outcome.overflow.is_some() {
@@ -176,6 +174,11 @@ impl Runner {
             Exit::Broken("the other process ended".to_owned())
         }))
     }
+}
+
+/// The supervision of all runs that are compared: they may record any number of samples, as those of the worker do.
+pub fn of_checks(stop: &AtomicBool) -> Supervision<'_> {
+    Supervision { max_samples: u64::MAX, ..stop.into() }
 }
 
 /// A digest of all results of a run.

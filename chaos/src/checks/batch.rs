@@ -4,6 +4,7 @@
 use super::{Case, Verdict, same};
 use crate::difference;
 use crate::exit::Exit;
+use crate::runner::of_checks;
 use dumbbell_cc::AlgorithmSpec;
 use dumbbell_sim::scenario::Start;
 use dumbbell_sim::{Batch, Job, Outcome, Scenario};
@@ -54,7 +55,7 @@ fn run_batch(
     case.runner.watched(|stop| {
         std::thread::scope(|scope| {
             for _ in 0..2 {
-                scope.spawn(|| batch.work(stop, keep));
+                scope.spawn(|| batch.work(of_checks(stop), keep));
             }
         });
     })?;
