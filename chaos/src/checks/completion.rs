@@ -2,6 +2,7 @@
 
 use super::{Case, Verdict, applies_if, require};
 use crate::paths::paths;
+use dumbbell_cc::AlgorithmSpec;
 use dumbbell_net::{LinkSpec, QueueSpec, SourceSpec};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::scenario::{FlowSpec, Start};
@@ -65,9 +66,18 @@ fn size(flow: &FlowSpec) -> Option<u64> {
 
 /// The least rate at which a flow is paced, in windows per round-trip time, at most 1.
 fn slowest_pacing(scenario: &Scenario) -> f64 {
-    let of_flow = |flow: &FlowSpec| match &flow.tcp.as_ref()?.0.pacing {
-        Pacing::On(pacing) => Some(pacing.ratio.min(pacing.slow_start_ratio)),
-        Pacing::Off => None,
+    let of_flow = |flow: &FlowSpec| {
+        let tcp = &flow.tcp.as_ref()?.0;
+        let of_window = match &tcp.pacing {
+            Pacing::On(pacing) => pacing.ratio.min(pacing.slow_start_ratio),
+            Pacing::Off => 1.0,
+        };
+        // The window of Copa has at least one segment.
+        let of_algorithm = match &tcp.congestion {
+            AlgorithmSpec::Copa(copa) => copa.pacing_gain,
+            _ => 1.0,
+        };
+        Some(of_window.min(of_algorithm))
     };
     scenario.flows.iter().filter_map(of_flow).fold(1.0, f64::min)
 }
