@@ -3,8 +3,10 @@
 use dumbbell_chaos::checks::exceptions::Note;
 use dumbbell_chaos::checks::{named, try_checks};
 use dumbbell_chaos::runner::Runner;
+use dumbbell_chaos::violation;
 use dumbbell_sim::Scenario;
 use serde_json::{Value, json};
+use std::path::Path;
 use std::time::Duration;
 
 /// A flow over a link with more members.
@@ -25,9 +27,14 @@ fn scenario(link: Value, flow: Value) -> Scenario {
 
 /// The exceptions that a check has met, each with whether it was needed. The check holds.
 fn exceptions(check: &str, scenario: &Scenario) -> Vec<(String, bool)> {
+    exceptions_in(check, scenario, (1, 0))
+}
+
+/// The same in the run of a seed.
+fn exceptions_in(check: &str, scenario: &Scenario, seed_and_run: (u64, u64)) -> Vec<(String, bool)> {
     let runner = Runner::new(Duration::from_secs(20), None);
     let check = named(check).expect("a check");
-    let tried = try_checks(scenario, (1, 0), &runner, std::iter::once(check)).pop().expect("a result");
+    let tried = try_checks(scenario, seed_and_run, &runner, std::iter::once(check)).pop().expect("a result");
     assert_eq!(tried.verdict, Ok(()), "{}: {:?}", check.name, tried.notes);
     tried.notes.into_iter().map(|Note { name, is_needed, .. }| (name, is_needed)).collect()
 }
@@ -63,4 +70,19 @@ fn a_time_that_is_not_scaled_breaks_the_scaling_of_times() {
     let tcp = json!({ "recovery": "rack", "timer": { "initial": "10 s" } });
     let needed = exceptions("time-scale", &scenario(json!({ "delay": "2980 ms" }), json!({ "tcp": tcp })));
     assert!(needed.contains(&("rack probes after 1 s without a sample".to_owned(), true)), "{needed:?}");
+}
+
+#[test]
+fn rounding_that_no_packet_shows_breaks_the_scaling_of_times() {
+    for (case, name) in [
+        ("rounded-drops.toml", "codel and cobalt round times between drops"),
+        ("rounded-jitter.toml", "jitter of a table is rounded"),
+    ] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(case);
+        let text = std::fs::read_to_string(file).expect("the file can be read");
+        let (value, seed_and_run) = violation::read(&text).expect("the scenario is valid");
+        let scenario = Scenario::from_value(&value).expect("the scenario is valid");
+        let needed = exceptions_in("time-scale", &scenario, seed_and_run);
+        assert_eq!(needed, [(name.to_owned(), true)]);
+    }
 }
