@@ -419,7 +419,7 @@ class Content(PaperPage):
         for load, background in DESIGNS:
             design = self.evidence.seven("thr", load, background)
             shares = {term: float(share[0]) for term, share in design.percent.items() if "_" in term}
-            ranked = sorted(shares, key=lambda term, shares=shares: -shares[term])[:5]  # type: ignore[misc]
+            ranked = sorted(shares, key=shares.__getitem__, reverse=True)[:5]
             texts = (
                 f"{term.replace('_', '')} {fixed(float(design.terms[term][0]), 2)} ({shares[term]:.1f} %)"
                 for term in ranked

@@ -148,7 +148,8 @@ fn plant_in_flow(
     }
     if let (Some(control), Some(recovery)) = (control, recovery) {
         let control = AlgorithmSpec::named(&ELEMENTS[control].name).map_or("", |spec| spec.mechanisms());
-        let recovery = RecoverySpec::named(&ELEMENTS[recovery].name).map_or("", |spec| spec.properties().mechanisms);
+        let recovery =
+            RecoverySpec::named(&ELEMENTS[recovery].name).map_or("", |spec| spec.properties().mechanisms);
         // A recovery that lacks a mechanism of the control is accepted only if the mechanism is off.
         let is_possible =
             |letter: &char| !Mechanisms::OF_RECOVERIES.contains(*letter) || recovery.contains(*letter);

@@ -21,20 +21,23 @@ pub mod model;
 #[cfg(test)]
 mod periodic_loss;
 pub mod probes;
+pub mod rules;
+pub mod setup;
 pub mod slow_start;
 pub mod toolbox;
 pub mod window;
 
 pub use algorithms::{Algorithm, AlgorithmSpec};
 pub use boundary::{
-    Ack, Congestion, Context, LostSegment, Queueing, RateSample, RecoveryExit, Restart, SentSegment, Setup,
-    Signal, Undo, UnusedWindow,
+    Ack, Congestion, Context, LostSegment, Queueing, RateSample, RecoveryExit, Restart, SentSegment, Signal,
+    Undo, UnusedWindow,
 };
 pub use external::{External, ExternalControl, ExternalFactory, ExternalHost, ExternalSpec};
 pub use mechanisms::Mechanisms;
 pub use probes::ProbeInfo;
+pub use rules::{GrowPer, GrowWhen, Growth, ReductionBase, WindowRules, WindowValidation};
+pub use setup::Setup;
 pub use slow_start::SlowStartSpec;
-pub use toolbox::{GrowPer, GrowWhen, Growth, ReductionBase, WindowRules, WindowValidation};
 pub use window::Window;
 
 use dumbbell_units::Ecn;

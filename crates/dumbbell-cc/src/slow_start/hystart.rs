@@ -8,7 +8,7 @@
 //! does not grow the window in congestion avoidance.
 
 use super::{SlowStart, Step};
-use crate::{Ack, Congestion, Context, Setup};
+use crate::{Ack, Congestion, Context};
 use dumbbell_units::{Time, params};
 
 /// Linux grants a paced connection at most this time in addition, for segments sent back to back.
@@ -92,12 +92,12 @@ impl SlowStart for ClassicHyStart {
         "Left when ACKs arrive back to back or the round-trip time rises, as in Linux.";
     const SOURCE: &'static str = "[linux6 tcp_cubic.c]";
 
-    fn new(params: &ClassicHyStartParams, setup: &Setup) -> Self {
+    fn new(params: &ClassicHyStartParams, now: Time) -> Self {
         ClassicHyStart {
             params: *params,
             round_end: 0,
-            round_begun: setup.now,
-            train: setup.now,
+            round_begun: now,
+            train: now,
             delay_min: Time::NEVER,
             minimum: Time::NEVER,
             samples: 0,
@@ -122,7 +122,7 @@ impl SlowStart for ClassicHyStart {
 mod tests {
     use super::*;
     use crate::toolbox::RenoWindow;
-    use crate::{Signal, SlowStartSpec, WindowRules};
+    use crate::{Setup, Signal, SlowStartSpec, WindowRules};
 
     const MSS: f64 = 1000.0;
 

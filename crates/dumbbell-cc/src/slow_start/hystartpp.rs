@@ -9,7 +9,7 @@
 //! The first round begins with the first acknowledgement.
 
 use super::{SlowStart, Step};
-use crate::{Ack, Congestion, Context, Setup};
+use crate::{Ack, Congestion, Context};
 use dumbbell_units::{Time, params};
 
 params! {
@@ -93,7 +93,7 @@ impl SlowStart for HyStart {
         "Left when the round-trip time of a round rises, after rounds of slower growth.";
     const SOURCE: &'static str = "[RFC 9406 §4]";
 
-    fn new(params: &HyStartParams, _setup: &Setup) -> Self {
+    fn new(params: &HyStartParams, _now: Time) -> Self {
         HyStart {
             params: *params,
             round_end: None,
@@ -130,7 +130,7 @@ impl SlowStart for HyStart {
 mod tests {
     use super::*;
     use crate::toolbox::RenoWindow;
-    use crate::{Signal, SlowStartSpec, WindowRules};
+    use crate::{Setup, Signal, SlowStartSpec, WindowRules};
 
     const MSS: f64 = 1000.0;
 

@@ -1,9 +1,9 @@
 //! Slow start: how a window grows below its threshold, and when it leaves slow start before a loss. One file each, and
 //! the registry that names them; growth above the threshold belongs to the algorithm.
 
-use crate::{Ack, Congestion, Context, Setup};
+use crate::{Ack, Congestion, Context};
 use dumbbell_units::spec::{self, Params};
-use dumbbell_units::{Value, tagged};
+use dumbbell_units::{Time, Value, tagged};
 
 /// The effect of an acknowledgement below the threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub trait SlowStart: Clone + Sized {
     const SOURCE: &'static str;
 
     /// Required: the state at the start of a connection.
-    fn new(params: &Self::Params, setup: &Setup) -> Self;
+    fn new(params: &Self::Params, now: Time) -> Self;
 
     /// Required: new data was acknowledged outside a recovery while the window was below its threshold. The standard
     /// growth is `growth`, in bytes: a segment for the ACK, or for each segment that it delivers, up to the threshold.
@@ -76,10 +76,10 @@ macro_rules! registry {
         }
 
         impl SlowStarter {
-            /// The slow start that the rules name, at the start of a connection.
-            pub fn new(setup: &Setup) -> Self {
-                match &setup.rules.slow_start {
-                    $( SlowStartSpec::$Type(params) => SlowStarter::$Type(<$module::$Type>::new(params, setup)), )+
+            /// The slow start of a connection that starts at `now`.
+            pub fn new(spec: &SlowStartSpec, now: Time) -> Self {
+                match spec {
+                    $( SlowStartSpec::$Type(params) => SlowStarter::$Type(<$module::$Type>::new(params, now)), )+
                 }
             }
 

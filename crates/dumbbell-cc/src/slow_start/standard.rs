@@ -4,8 +4,8 @@
 //! Where it departs: an acknowledgement of less than a segment adds a whole one, as in most implementations.
 
 use super::{SlowStart, Step};
-use crate::{Ack, Context, Setup};
-use dumbbell_units::params;
+use crate::{Ack, Context};
+use dumbbell_units::{Time, params};
 
 params! {
     /// The standard slow start has no parameters.
@@ -21,7 +21,7 @@ impl SlowStart for Standard {
     const SUMMARY: &'static str = "A segment for each acknowledgement of new data.";
     const SOURCE: &'static str = "[RFC 5681 §3.1]";
 
-    fn new(_params: &StandardParams, _setup: &Setup) -> Self {
+    fn new(_params: &StandardParams, _now: Time) -> Self {
         Standard
     }
 

@@ -1,8 +1,8 @@
 //! What a recovery sees of its connection, and what it may do with it.
 
+use super::cause::Cause;
 use super::connection::Connection;
 use super::duplicates::{DUPLICATE_THRESHOLD, Duplicates};
-use super::observation::Cause;
 use super::timers::Timers;
 use super::trace::TcpEventKind;
 use crate::rtt::HostClock;

@@ -70,7 +70,7 @@ impl Sender {
             return true;
         }
         if by_time && ack.ack == connection.snd_una {
-            let by = if is_duplicate { DeliveredBy::DuplicateAck } else { DeliveredBy::OtherAck };
+            let by = if is_duplicate { DeliveredBy::Duplicate } else { DeliveredBy::Other };
             recovery.on_delivered(&mut connection.access(now), by);
         }
         if is_duplicate {
@@ -108,7 +108,7 @@ impl Sender {
         connection.see_to_timer(now, news.timer);
         let mut in_recovery = news.in_recovery;
         if connection.scoreboard.detects_by_time() {
-            recovery.on_delivered(&mut connection.access(now), DeliveredBy::NewAck);
+            recovery.on_delivered(&mut connection.access(now), DeliveredBy::NewData);
             in_recovery = connection.in_recovery;
         }
         let is_round_start = connection.begin_round(now, ack.ack);

@@ -1,9 +1,9 @@
 //! State shared by all recoveries: sequence numbers, scoreboard, timers, pacer and the congestion control.
 
+use super::cause::Cause;
 use super::duplicates::Duplicates;
 use super::ecn::{EcnFeedback, Marks};
 use super::limits::Limits;
-use super::observation::Cause;
 use super::pacer::{Pacer, Release, Urgency};
 use super::retransmission::RetransmissionTimer;
 use super::send_queue::SendQueue;

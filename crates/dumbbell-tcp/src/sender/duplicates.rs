@@ -1,6 +1,6 @@
 //! Duplicate ACKs: their count, and the inflation of the window.
 
-use super::observation::Cause;
+use super::cause::Cause;
 
 /// Duplicate ACKs that signal a loss [RFC 5681 §3.2].
 pub(super) const DUPLICATE_THRESHOLD: u32 = 3;

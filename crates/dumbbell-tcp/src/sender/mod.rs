@@ -8,6 +8,7 @@
 
 mod access;
 mod acknowledgements;
+mod cause;
 mod connection;
 mod duplicates;
 mod ecn;
@@ -15,6 +16,7 @@ mod limits;
 mod observation;
 mod opening;
 mod pacer;
+mod recording;
 mod recovery;
 mod retransmission;
 mod send_queue;
@@ -25,7 +27,8 @@ mod trace;
 mod transmission;
 mod validation;
 
-pub use observation::{Cause, Observation, TIMERS};
+pub use cause::Cause;
+pub use observation::{Observation, TIMERS};
 pub use stats::SenderStats;
 pub use trace::{TcpEvent, TcpEventKind};
 

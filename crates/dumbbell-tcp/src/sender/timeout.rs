@@ -1,7 +1,7 @@
 //! Expired timers.
 
 use super::Sender;
-use super::observation::Cause;
+use super::cause::Cause;
 use super::opening::Phase;
 use super::timers::TimerKind;
 use super::trace::TcpEventKind;

@@ -7,7 +7,7 @@
 //! A module is a file and has its name from its path, so it does not matter whether a macro declares it. Names that are
 //! imported or re-exported lead to where they are defined.
 
-use super::{Arrows, Modules};
+use super::Modules;
 use crate::tidy::Tree;
 use proc_macro2::{Spacing, Span, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,7 +100,7 @@ impl Crate {
                 if let (Some(from), Some(to)) = (place.get(..=shared), target.get(..=shared)) {
                     let [from, to] = [from, to].map(|place| format!("{name}::{}", place.join("::")));
                     let at = (paths[place].clone(), line);
-                    modules.entry(from).or_insert_with(Arrows::new).entry(to).or_insert(at);
+                    modules.entry(from).or_default().entry(to).or_insert(at);
                 }
             }
         }
@@ -196,7 +196,7 @@ impl Source {
         for _ in 0..self.depth {
             if path.first().is_some_and(|first| first == "super") {
                 path.remove(0);
-                if !path.first().is_some_and(|first| first == "super") {
+                if path.first().is_none_or(|first| first != "super") {
                     path.insert(0, "self".to_owned());
                 }
             }

@@ -25,7 +25,7 @@ mod tahoe;
 mod undo;
 
 use super::access::Access;
-use super::observation::Cause;
+use super::cause::Cause;
 use super::timers::TimerKind;
 use crate::config::recovery::{Properties, RecoveryRules, RecoverySpec, recoveries};
 use crate::segment::DataSegment;
@@ -74,11 +74,11 @@ impl NewAck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeliveredBy {
     /// It acknowledges new data.
-    NewAck,
+    NewData,
     /// It counts as a duplicate.
-    DuplicateAck,
+    Duplicate,
     /// Neither.
-    OtherAck,
+    Other,
 }
 
 /// A loss recovery.

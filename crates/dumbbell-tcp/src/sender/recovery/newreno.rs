@@ -4,7 +4,7 @@ use super::fast::burst_limit;
 use super::{LossRecovery, NewAck, Start, TimerRule};
 use crate::config::recovery::{Deflation, NewRenoRules, PartialAck};
 use crate::sender::access::Access;
-use crate::sender::observation::Cause;
+use crate::sender::cause::Cause;
 use dumbbell_cc::Signal;
 use dumbbell_units::Time;
 

@@ -13,8 +13,8 @@ use super::{LossRecovery, NewAck, Start, TimerRule};
 use crate::config::recovery::Ns2VegasRules;
 use crate::segment::DataSegment;
 use crate::sender::access::Access;
+use crate::sender::cause::Cause;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
-use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
 use dumbbell_units::Time;
 

@@ -23,7 +23,7 @@ use crate::config::recovery::{Frto, PrrBase, PrrBound, RackRules};
 use crate::scoreboard::Deliveries;
 use crate::segment::DataSegment;
 use crate::sender::access::Access;
-use crate::sender::observation::Cause;
+use crate::sender::cause::Cause;
 use crate::sender::timers::TimerKind;
 use dumbbell_cc::Signal;
 use dumbbell_units::Time;
@@ -313,7 +313,7 @@ impl LossRecovery for Rack {
     }
 
     fn on_delivered(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
-        let is_advance = by == DeliveredBy::NewAck;
+        let is_advance = by == DeliveredBy::NewData;
         if self.after_timeout && connection.snd_una() >= self.recover {
             self.after_timeout = false;
             self.forward = ForwardRecovery::Idle;
@@ -331,9 +331,9 @@ impl LossRecovery for Rack {
             self.reduction.on_ack(connection, is_advance);
         }
         match by {
-            DeliveredBy::NewAck => self.arm_probe(connection),
-            DeliveredBy::DuplicateAck => connection.timers().stop(TimerKind::Probe),
-            DeliveredBy::OtherAck => {}
+            DeliveredBy::NewData => self.arm_probe(connection),
+            DeliveredBy::Duplicate => connection.timers().stop(TimerKind::Probe),
+            DeliveredBy::Other => {}
         }
     }
 

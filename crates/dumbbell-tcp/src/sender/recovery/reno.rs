@@ -6,8 +6,8 @@ use super::fine::{CheckRule, FineChecks};
 use super::{LossRecovery, NewAck, Start};
 use crate::config::recovery::RenoRules;
 use crate::sender::access::Access;
+use crate::sender::cause::Cause;
 use crate::sender::duplicates::DUPLICATE_THRESHOLD;
-use crate::sender::observation::Cause;
 use dumbbell_cc::Signal;
 use dumbbell_units::Time;
 

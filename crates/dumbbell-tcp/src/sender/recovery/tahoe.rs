@@ -3,7 +3,7 @@
 use super::{LossRecovery, NewAck, Start};
 use crate::config::recovery::TahoeRules;
 use crate::sender::access::Access;
-use crate::sender::observation::Cause;
+use crate::sender::cause::Cause;
 use dumbbell_cc::Signal;
 
 /// The state of Tahoe's recovery.
