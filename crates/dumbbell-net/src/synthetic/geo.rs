@@ -61,9 +61,7 @@ mod tests {
     #[test]
     fn the_rate_is_constant_unless_it_varies() {
         let of = |params: Geo, seconds: u64| {
-            let course =
-                params.course(Time(1_000_000), Time(seconds * 1_000_000_000), Stream::new(1, 0, "trace:geo"));
-            course
+            params.course(Time(1_000_000), Time(seconds * 1_000_000_000), Stream::new(1, 0, "trace:geo"))
         };
         let constant = of(Geo::default(), 60);
         let change =

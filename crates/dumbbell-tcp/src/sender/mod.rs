@@ -25,6 +25,7 @@ mod timeout;
 mod timers;
 mod trace;
 mod transmission;
+mod unused;
 mod validation;
 
 pub use cause::Cause;

@@ -16,34 +16,34 @@ pub(in crate::sender) struct Use {
 }
 
 impl Use {
-    pub(super) fn new(initial_window: f64, now: Time) -> Self {
+    pub(in crate::sender) fn new(initial_window: f64, now: Time) -> Self {
         Use { initial_window, limited_at: now, used: 0 }
     }
 
     /// The window limits the sender, or was reduced.
-    pub(super) fn begin(&mut self, now: Time) {
+    pub(in crate::sender) fn begin(&mut self, now: Time) {
         (self.limited_at, self.used) = (now, 0);
     }
 
     /// So many bytes are in use.
-    pub(super) fn on_use(&mut self, bytes: u64) {
+    pub(in crate::sender) fn on_use(&mut self, bytes: u64) {
         self.used = self.used.max(bytes);
     }
 
     /// True if the window has not limited the sender for a timeout.
-    pub(super) fn is_unlimited_for(&self, timeout: Time, now: Time) -> bool {
+    pub(in crate::sender) fn is_unlimited_for(&self, timeout: Time, now: Time) -> bool {
         now.since(self.limited_at) >= timeout
     }
 
     /// The window halfway to what was used, in whole segments; `None` if all of it was used. What is used counts anew.
-    pub(super) fn approach(&mut self, now: Time, cwnd: f64, mss: f64) -> Option<f64> {
+    pub(in crate::sender) fn approach(&mut self, now: Time, cwnd: f64, mss: f64) -> Option<f64> {
         let used = real(self.used).max(self.initial_window);
         self.begin(now);
         (used < cwnd).then(|| ((cwnd + used) / 2.0 / mss).floor() * mss)
     }
 
     /// The window after an idle period: half of it for each timeout, in whole segments, down to the initial window.
-    pub(super) fn after_idle(&mut self, now: Time, cwnd: f64, mss: f64, restart: &Restart) -> f64 {
+    pub(in crate::sender) fn after_idle(&mut self, now: Time, cwnd: f64, mss: f64, restart: &Restart) -> f64 {
         self.begin(now);
         let least = self.initial_window.min(cwnd);
         let mut window = cwnd;

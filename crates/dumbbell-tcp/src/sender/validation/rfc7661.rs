@@ -26,22 +26,22 @@ pub(in crate::sender) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn new(initial_window: f64, now: Time) -> Self {
+    pub(in crate::sender) fn new(initial_window: f64, now: Time) -> Self {
         Kept { initial_window, largest: [0; 4], quarter: now, round_from: 0, unused_since: Time::NEVER }
     }
 
     /// True if the window must not grow because less than a half of it is used [RFC 7661 §4.3].
-    pub(super) fn is_unused(&self) -> bool {
+    pub(in crate::sender) fn is_unused(&self) -> bool {
         self.unused_since != Time::NEVER
     }
 
     /// Largest delivery of a round trip in the sampling period, in bytes: pipeACK [RFC 7661 §4.2].
-    pub(super) fn largest_delivery(&self) -> u64 {
+    pub(in crate::sender) fn largest_delivery(&self) -> u64 {
         self.largest.into_iter().fold(0, u64::max)
     }
 
     /// A round trip ends at `now`, with so many bytes delivered since the connection began.
-    pub(super) fn on_round(&mut self, now: Time, delivered: u64, srtt: f64, cwnd: f64) {
+    pub(in crate::sender) fn on_round(&mut self, now: Time, delivered: u64, srtt: f64, cwnd: f64) {
         let period = Time::from_secs(if srtt.is_finite() { 3.0 * srtt } else { 0.0 }).max(SHORTEST_PERIOD);
         let quarter = Time(period.0 / 4);
         let past = (now.since(self.quarter).0 / quarter.0).min(4);
@@ -60,7 +60,7 @@ impl Kept {
     }
 
     /// Half of a window that has not been used for five minutes [RFC 7661 §4.3], at least the initial one.
-    pub(super) fn after_unused(&mut self, now: Time, cwnd: f64) -> Option<f64> {
+    pub(in crate::sender) fn after_unused(&mut self, now: Time, cwnd: f64) -> Option<f64> {
         let ends = self.is_unused() && now.since(self.unused_since) >= KEPT;
         ends.then(|| {
             self.unused_since = now;
