@@ -7,7 +7,7 @@ use crate::files::{self, Caller};
 use crate::pcap::{self, Capture, CaptureWriter, PacketFile};
 use crate::plan::{Control, FlowPlan, Plan, Replacements};
 use crate::sample::{Samples, recordings};
-use crate::space::Space;
+use crate::space::{Space, SpaceError};
 use crate::traffic::{Acceptor, Counts, Course, Live, Sending};
 use crate::twins::{Reported, Twins};
 use crate::wire::{EndPoints, Wire};
