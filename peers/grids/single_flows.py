@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dumbbell import report, topologies
 from dumbbell.crossvalidation import Agreement, Case, Observed, Peer, sampled
-from dumbbell.crossvalidation.agreement import distances
+from dumbbell.crossvalidation.distances import distances
 from dumbbell.crossvalidation.figures import overlays, scatter
 from dumbbell.crossvalidation.tables import points_table
 from dumbbell.judge.criterion import counted, criterion

@@ -6,7 +6,7 @@ A peer is a folder under ``peers/`` with a value ``PEER`` that follows the `Peer
 
 from __future__ import annotations
 
-from dumbbell.crossvalidation.agreement import distances, shares
+from dumbbell.crossvalidation.distances import distances, shares
 from dumbbell.crossvalidation.figures import overlays, ratio_figure, scatter
 from dumbbell.crossvalidation.grid import Agreement, Case, Grid, Side, load_grids
 from dumbbell.crossvalidation.loading import folder

@@ -266,7 +266,7 @@ def absent(name: str, measured: Measured | None, needed: Callable[[], object]) -
     measured
         The runs.
     needed
-        Raises `dumbbell.claims.NotMeasured` if there are too few.
+        Raises `dumbbell.judge.estimate.NotMeasured` if there are too few.
     """
     try:
         runs_of(measured)
