@@ -26,6 +26,13 @@ impl FlowEvent {
         let TcpEvent { at, kind, .. } = event;
         FlowEvent { at, kind, connection: Some(connection), seq: None, sender: Some(event) }
     }
+
+    /// Its place in a recording. Simultaneous events of senders keep their order. Losses follow them by connection and
+    /// segment, because each link decides on a loss at its own moment, which may be ahead of or behind the clock.
+    fn place(&self) -> impl Ord + use<> {
+        let is_loss = self.kind == TcpEventKind::Loss;
+        (self.at, is_loss.then_some((self.connection, self.seq)))
+    }
 }
 
 /// A transfer of a workload, or a group of transfers such as a page.
@@ -134,8 +141,7 @@ impl Recording {
     pub fn finish(&mut self, end: Time) {
         self.sample_before(end);
         if self.quantity.is(Measure::TcpEvents) {
-            // Simultaneous events keep their order.
-            self.events.sort_by_key(|event| event.at);
+            self.events.sort_by_key(FlowEvent::place);
             self.events.truncate(self.events.partition_point(|event| event.at <= end));
             self.times = self.events.iter().map(|event| event.at.secs()).collect();
             return;
@@ -182,6 +188,44 @@ mod tests {
         recording.record(Time(3_000_000_000), Some(2.0));
         recording.finish(Time(2_000_000_000));
         assert_eq!((recording.times, recording.values), (vec![1.0], vec![1.0]));
+    }
+
+    #[test]
+    fn simultaneous_losses_have_an_order_of_their_own_after_the_events_of_senders() {
+        let event = |at: u64, kind: TcpEventKind, connection: u64, seq: u64| FlowEvent {
+            at: Time(at),
+            kind,
+            connection: Some(connection),
+            seq: Some(seq),
+            sender: None,
+        };
+        let [loss, timeout, retransmit] =
+            [TcpEventKind::Loss, TcpEventKind::Timeout, TcpEventKind::FastRetransmit];
+        let mut recording =
+            Recording::new("f", Quantity::Measured(Measure::TcpEvents), &ProbeSpec::default());
+        recording.events = vec![
+            event(7, loss, 1, 0),
+            event(5, loss, 2, 10),
+            event(5, loss, 1, 30),
+            event(5, timeout, 3, 0),
+            event(5, retransmit, 2, 0),
+            event(5, loss, 1, 20),
+        ];
+        recording.finish(Time(9));
+        let found: Vec<_> = recording
+            .events
+            .iter()
+            .map(|event| (event.at.0, event.kind, event.connection, event.seq))
+            .collect();
+        let rows = [
+            (5, timeout, 3, 0),
+            (5, retransmit, 2, 0),
+            (5, loss, 1, 20),
+            (5, loss, 1, 30),
+            (5, loss, 2, 10),
+            (7, loss, 1, 0),
+        ];
+        assert_eq!(found, rows.map(|(at, kind, connection, seq)| (at, kind, Some(connection), Some(seq))));
     }
 
     #[test]
