@@ -1,4 +1,6 @@
-//! Names change no result. Random streams are named, so this applies only if other seeds give the same run.
+//! Names change no result. Random streams are named, so this applies only if other seeds give the same run. What is drawn
+//! once in thousands of seeds, such as two flows in one queue of a fair queue, may still differ with the new names; other
+//! names in the same order then differ as rarely.
 
 use super::{Case, Verdict, applies_if, same};
 use crate::difference;
@@ -10,6 +12,9 @@ use dumbbell_units::Time;
 /// Seeds tried before a difference counts: random numbers may matter in only one of many runs.
 const SEEDS: u64 = 1000;
 
+/// Words of new names. A difference counts if each of them shows one.
+const WORDS: [&str; 4] = ["", "a", "b", "c"];
+
 pub fn holds(case: &Case<'_>) -> Verdict {
     let scenario = without_draws(&case.scenario);
     let outcome = case.run(&scenario)?;
@@ -18,11 +23,15 @@ pub fn holds(case: &Case<'_>) -> Verdict {
         Ok(compare(&outcome, case.run_with(&scenario, (seed, case.run))?).is_none())
     };
     applies_if(is_the_same(1)?)?;
-    let difference = compare(&outcome, case.run(&renamed(&scenario))?);
-    if difference.is_some() {
-        for other in 2..SEEDS {
-            applies_if(is_the_same(other)?)?;
+    let mut difference = None;
+    for word in WORDS {
+        difference = compare(&outcome, case.run(&renamed(&scenario, word))?);
+        if difference.is_none() {
+            return applies_if(word == WORDS[0]);
         }
+    }
+    for other in 2..SEEDS {
+        applies_if(is_the_same(other)?)?;
     }
     same(difference)
 }
@@ -50,22 +59,22 @@ fn without_draws(scenario: &Scenario) -> Scenario {
     calm
 }
 
-/// The same scenario with names in the opposite alphabetical order.
-fn renamed(scenario: &Scenario) -> Scenario {
+/// The same scenario with names in the opposite alphabetical order, which contain a word.
+fn renamed(scenario: &Scenario, word: &str) -> Scenario {
     let mut renamed = scenario.clone();
     let position =
         |names: Vec<&str>, name: &str| names.iter().position(|known| *known == name).unwrap_or_default();
     let node = |name: &mut String| {
         let names = scenario.nodes.iter().map(|node| node.0.name.as_str()).collect();
-        *name = format!("node {}", 10_000 - position(names, name));
+        *name = format!("node {word}{}", 10_000 - position(names, name));
     };
     let link = |name: &mut String| {
         let names = scenario.links.iter().map(|link| link.name.as_str()).collect();
-        *name = format!("link {}", 10_000 - position(names, name));
+        *name = format!("link {word}{}", 10_000 - position(names, name));
     };
     let flow = |name: &mut String| {
         let names = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
-        *name = format!("flow {}", 10_000 - position(names, name));
+        *name = format!("flow {word}{}", 10_000 - position(names, name));
     };
     renamed.nodes.iter_mut().for_each(|spec| node(&mut spec.0.name));
     for spec in &mut renamed.links {
