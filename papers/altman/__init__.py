@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
+from dumbbell.papers import ClaimedPaper, Evaluation, PlannedRun, Settings
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
@@ -61,11 +61,9 @@ class Altman(ClaimedPaper[Evidence]):
             claims, evidence, findings, plan.replications(settings).moved, seed=settings.seed
         )
 
-    def content(
-        self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
-    ) -> Sequence[Section]:
+    def sections(self, settings: Settings, evaluation: Evaluation[Evidence]) -> Sequence[Section]:
         """Return the sections of the report."""
-        return Content(settings, evidence, findings, moves).sections()
+        return Content(settings, evaluation).sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

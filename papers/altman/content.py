@@ -5,19 +5,16 @@ All numbers in the text are computed from the runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from dumbbell.claims import Finding
-from dumbbell.papers import Settings
+from dumbbell.papers import Evaluation, Settings
 from dumbbell.papers.page import PaperPage
 from dumbbell.report.page import Row
-from dumbbell.sensitivity import Sensitivity
 
 from . import figures, tables
-from .assumptions import Variation
 from .evidence import Evidence
 from .grid import GRID
 from .plan import EVOLUTION, replications
@@ -31,26 +28,16 @@ class Content(PaperPage):
     ----------
     settings
         How the paper is reproduced.
-    evidence
-        The results of the runs.
-    findings
-        The evaluated claims.
-    moves
-        The effects of varying the assumptions.
+    evaluation
+        The evaluated claims with their evidence.
     """
 
     EVOLUTION = EVOLUTION
 
-    def __init__(
-        self,
-        settings: Settings,
-        evidence: Evidence,
-        findings: Sequence[Finding],
-        moves: Sensitivity[Variation],
-    ) -> None:
-        super().__init__(Path(__file__).with_name("report.md"), findings, moves)
+    def __init__(self, settings: Settings, evaluation: Evaluation[Evidence]) -> None:
+        super().__init__(Path(__file__).with_name("report.md"), evaluation)
         self.counts = replications(settings)
-        self.evidence = evidence
+        self.evidence = evaluation.evidence
 
     def figure(self, name: str) -> str:
         """Draw a figure of `figures`."""

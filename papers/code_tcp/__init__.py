@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, Reading, RealTime, Settings
+from dumbbell.papers import ClaimedPaper, Evaluation, PlannedRun, Reading, RealTime, Settings
 from dumbbell.papers.real_time import MEASURED
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
@@ -57,14 +57,10 @@ class CodeTcp(ClaimedPaper[Evidence]):
         plan=linux.plan,
         stages=linux.stages,
         record=Path(__file__).with_name("testbed.json"),
-        sections=lambda _settings, evidence, findings: Content(evidence, findings).testbed(),
+        sections=lambda _settings, evaluation: Content(evaluation).testbed(),
         claims=_testbed_claims.ON_LINUX,
         beside=linux.beside,
     )
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._moves = sensitivity.Study()
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the planned runs."""
@@ -88,11 +84,10 @@ class CodeTcp(ClaimedPaper[Evidence]):
         """Return the effect of varying each assumption."""
         return sensitivity.study(claims, evidence, findings, plan.counts(settings), seed=settings.seed)
 
-    def content(
-        self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
-    ) -> Sequence[Section]:
+    def sections(self, settings: Settings, evaluation: Evaluation[Evidence]) -> Sequence[Section]:
         """Return the sections of the report."""
-        return Content(evidence, findings, moves, self.judged_readings).sections()
+        moved = sensitivity.in_figure_9(evaluation.moves, evaluation.evidence, plan.counts(settings))
+        return Content(evaluation, moved).sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

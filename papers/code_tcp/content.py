@@ -11,7 +11,7 @@ import numpy as np
 
 from dumbbell.claims import Finding
 from dumbbell.models import code_tcp
-from dumbbell.papers import Reading
+from dumbbell.papers import Evaluation
 from dumbbell.papers.page import PaperPage
 from dumbbell.papers.real_time import absent, origin_of
 from dumbbell.report import Block, Cell, Column, Details, Section, Table
@@ -30,7 +30,7 @@ from .printed import COLUMNS, data, interval
 from .rule_claims import FIELDS
 from .rules import Round, table1
 from .scenarios import EPSILONS, PHASE_RATES, PHASES, START_SIZES
-from .sensitivity import Study, nearest
+from .sensitivity import Moved, nearest
 from .sweep_claims import fairness, lead, reno_against_reno
 from .testbed_claims import queued, ratio_to_reno
 from .uploads import rates, share_ratios
@@ -97,10 +97,10 @@ class Content(PaperPage):
 
     Parameters
     ----------
-    evidence
-        The runs under the main reading, with the results of all others.
-    findings, moves, judged
-        See `PaperPage`.
+    evaluation
+        The evaluated claims, with the runs under the main reading and the results of all others.
+    in_figure_9
+        See `sensitivity.in_figure_9`.
     name
         Name of the Markdown file.
     """
@@ -116,17 +116,14 @@ class Content(PaperPage):
 
     def __init__(
         self,
-        evidence: Evidence,
-        findings: Sequence[Finding],
-        moves: Study | None = None,
-        judged: Sequence[Reading] = (),
+        evaluation: Evaluation[Evidence],
+        in_figure_9: Sequence[Moved] = (),
         *,
         name: str = "report.md",
     ) -> None:
-        study = Study() if moves is None else moves
-        super().__init__(Path(__file__).with_name(name), findings, study, judged)
-        self.evidence = evidence
-        self._study = study
+        super().__init__(Path(__file__).with_name(name), evaluation)
+        self.evidence = evaluation.evidence
+        self.in_figure_9 = in_figure_9
         self._causes: dict[str, str] = {}
 
     def figure(self, name: str, group: str = "") -> str:
@@ -134,9 +131,14 @@ class Content(PaperPage):
         draw: Callable[[Evidence], str] = getattr(figures, name)
         return draw(replace(self.evidence, group=group) if group else self.evidence)
 
+    def ratios_of(self, name: str) -> Mapping[str, Interval]:
+        """Return the ratios of Fig. 9 with a variation; empty if it was not run."""
+        found = (ratio for move, ratio in self.in_figure_9 if move.variation and move.variation.name == name)
+        return next(found, {})
+
     def ratios_figure(self) -> str:
         """Draw the ratios of Fig. 9 under each reading."""
-        return figures.readings(self._study)
+        return figures.readings(self.in_figure_9)
 
     @staticmethod
     def network(times: str) -> str:
@@ -163,8 +165,9 @@ class Content(PaperPage):
     @property
     def known(self) -> list[tuple[str, str]]:
         """The other readings tried on Fig. 9, each with the variant nearest to an equal share."""
-        moves = self._study.in_figure_9
-        return [(move.label, nearest(ratios)) for move, ratios in moves if move.variation is not None]
+        return [
+            (move.label, nearest(ratios)) for move, ratios in self.in_figure_9 if move.variation is not None
+        ]
 
     @property
     def others(self) -> list[str]:
@@ -206,7 +209,7 @@ class Content(PaperPage):
     def ratios_by_reading(self) -> list[Row]:
         """Return the ratios of Fig. 9 under every reading."""
         rows: list[Row] = []
-        for move, ratios in self._study.in_figure_9:
+        for move, ratios in self.in_figure_9:
             first = nearest(ratios)
             rows.append(
                 [
@@ -253,7 +256,7 @@ class Content(PaperPage):
     @property
     def ordered(self) -> float | None:
         """Share of points without cross traffic at which, of two Reno connections, the one with the shorter time gets more."""
-        move = self._study.named("quiet")
+        move = self.moves.named("quiet")
         found = () if move is None else move.findings
         return next((finding.measured for finding in found if finding.claim.id == "C-F13-4"), None)
 
@@ -377,14 +380,14 @@ class Content(PaperPage):
 
     def turned_by(self, name: str) -> list[str]:
         """Return the claims that a variation turns."""
-        move = self._study.named(name)
+        move = self.moves.named(name)
         return [] if move is None else [finding.claim.id for finding in [*move.lost, *move.gained]]
 
     def _tried(self, name: str) -> list[tuple[Variation, Finding, Finding]]:
         """Return each variation that a claim was judged with, and the finding before and after."""
         return [
             (move.variation, before, after)
-            for move in self._study.varied
+            for move in self.moves.varied
             if move.variation is not None
             for before, after in move.judged
             if after.claim.id == name
@@ -457,7 +460,7 @@ class Content(PaperPage):
 
     def testbed(self) -> list[Section]:
         """Return the section on real machines."""
-        return Content(self.evidence, self.findings, name="testbed.md").sections()
+        return Content(self.evaluation, name="testbed.md").sections()
 
     @cached_property
     def absent(self) -> str:

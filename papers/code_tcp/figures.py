@@ -19,7 +19,7 @@ from .linux import KINDS
 from .network import BOTTLENECK, VARIANTS
 from .printed import data, interval
 from .scenarios import EPSILON_RATE, EPSILONS, rate_point, rtt_point
-from .sensitivity import Study
+from .sensitivity import Moved
 from .sweep_claims import fairness
 
 LABELS = {"reno": "Reno", "vegas": "Vegas", "vegasa": "Vegas-A", "newvegas": "NewVegas", "code": "CODE"}
@@ -336,9 +336,8 @@ def homogeneous(evidence: Evidence) -> str:
     return plots.to_svg(drawn)
 
 
-def readings(moves: Study) -> str:
+def readings(known: Sequence[Moved]) -> str:
     """Draw every variant's pooled ratio in Fig. 9 under each reading."""
-    known = moves.in_figure_9
     drawn, axes = plots.figure(1, 1, width=9.0, height=1.0 + 0.28 * len(known))
     ax = axes[0, 0]
     for row, (_, ratios) in enumerate(known):

@@ -6,7 +6,7 @@ points and repetitions, so that the difference is the assumption's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dumbbell.claims import Claim, Finding, judge
@@ -31,37 +31,8 @@ SCENARIOS = {
 """The scenarios of the claims that are judged on the runs of a figure."""
 
 
-class Study(Sensitivity[Variation]):
-    """The moves, and what each does to the ratios of Fig. 9.
-
-    Parameters
-    ----------
-    moves
-        The main reading at the points of the moves, and every move that was run.
-    ratios
-        For each move, the pooled mean ratio to Reno in Fig. 9 by variant, with its 95 % interval; empty if Fig. 9 was not run.
-    placebo
-        See `Sensitivity`.
-    """
-
-    def __init__(
-        self,
-        moves: Sequence[Move[Variation]] = (),
-        ratios: Sequence[Mapping[str, Interval]] = (),
-        placebo: Callable[[], Sequence[Sequence[Finding]]] | None = None,
-    ) -> None:
-        super().__init__(moves, placebo)
-        self.ratios = list(ratios)
-
-    @property
-    def in_figure_9(self) -> list[tuple[Move[Variation], Mapping[str, Interval]]]:
-        """The moves that Fig. 9 was run with, and its ratios."""
-        return [(move, ratio) for move, ratio in zip(self.moves, self.ratios, strict=True) if ratio]
-
-    def ratios_of(self, name: str) -> Mapping[str, Interval]:
-        """Return the ratios of Fig. 9 with a variation; empty if it was not run."""
-        found = (ratio for move, ratio in self.in_figure_9 if move.variation and move.variation.name == name)
-        return next(found, {})
+Moved = tuple[Move[Variation], Mapping[str, Interval]]
+"""A move, and with it the pooled mean ratio to Reno in Fig. 9 by variant, with its 95 % interval."""
 
 
 def nearest(ratios: Mapping[str, Interval]) -> str:
@@ -69,10 +40,38 @@ def nearest(ratios: Mapping[str, Interval]) -> str:
     return min(ratios, key=lambda kind: abs(ratios[kind].estimate - 1))
 
 
-def _ratios(evidence: Evidence) -> dict[str, Interval]:
-    if not evidence.has("fig9"):
-        return {}
-    return {kind: evidence.pooled("fig9", kind) for kind in VARIANTS}
+def _compared(evidence: Evidence, count: Counts) -> Evidence:
+    """Return the main reading at the points and with the repetitions of the moves."""
+    points = {
+        "fig9": count.moved_rates,
+        "table2": count.moved_rates,
+        "rtt-a": count.moved_rtts,
+        "rtt-b": count.moved_rtts,
+        "fig14": count.moved_buffers,
+        "fig15": count.moved_mixes,
+    }
+    return replace(evidence, runs=count.moved, points=points)
+
+
+def in_figure_9(moves: Sensitivity[Variation], evidence: Evidence, count: Counts) -> list[Moved]:
+    """Return the moves that Fig. 9 was run with, and its ratios.
+
+    Parameters
+    ----------
+    moves
+        What `study` returned.
+    evidence, count
+        See `study`.
+    """
+    base = _compared(evidence, count)
+    evidences = (
+        (move, replace(base, group=move.variation.name) if move.variation else base) for move in moves
+    )
+    return [
+        (move, {kind: moved.pooled("fig9", kind) for kind in VARIANTS})
+        for move, moved in evidences
+        if moved.has("fig9")
+    ]
 
 
 def study(
@@ -82,7 +81,7 @@ def study(
     count: Counts,
     *,
     seed: int,
-) -> Study:
+) -> Sensitivity[Variation]:
     """Return the main reading at the points of the moves, every move that was run, and the placebo.
 
     Parameters
@@ -98,19 +97,10 @@ def study(
     seed
         Seed of the placebo.
     """
-    points = {
-        "fig9": count.moved_rates,
-        "table2": count.moved_rates,
-        "rtt-a": count.moved_rtts,
-        "rtt-b": count.moved_rtts,
-        "fig14": count.moved_buffers,
-        "fig15": count.moved_mixes,
-    }
-    base = replace(evidence, runs=count.moved, points=points)
+    base = _compared(evidence, count)
     tested = [claim for claim in claims if any(claim.scenario in names for names in SCENARIOS.values())]
     chosen = judge(tested, base)
     moves: list[Move[Variation]] = [Move(variation=None, findings=chosen, baseline=chosen)]
-    ratios = [_ratios(base)]
     for variation in VARIATIONS:
         if variation.name not in count.variations:
             continue
@@ -123,9 +113,8 @@ def study(
                 baseline=[finding for finding in chosen if finding.claim.scenario in wanted],
             )
         )
-        ratios.append(_ratios(moved))
     usual = evidence.results[evidence.results["key"].astype(str).str.startswith("base/")]
     drawn = placebo_of_misses(
         tested, findings, usual, lambda _: count.moved, lambda rows: replace(base, results=rows), seed=seed
     )
-    return Study(moves, ratios, drawn)
+    return Sensitivity(moves, drawn)

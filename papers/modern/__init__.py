@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, Settings
+from dumbbell.papers import ClaimedPaper, Evaluation, PlannedRun, Settings
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
@@ -95,11 +95,9 @@ class Modern(ClaimedPaper[Evidence]):
         """Return the effect of varying each assumption."""
         return sensitivity.study(claims, evidence, settings)
 
-    def content(
-        self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
-    ) -> Sequence[Section]:
+    def sections(self, _settings: Settings, evaluation: Evaluation[Evidence]) -> Sequence[Section]:
         """Return the sections of the report."""
-        return Content(evidence, findings, moves).sections()
+        return Content(evaluation).sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from dumbbell.claims import Finding, Verdict
+from dumbbell.claims import Verdict
 from dumbbell.judge.estimate import NotMeasured
+from dumbbell.papers import Evaluation
 from dumbbell.papers.page import PaperPage
 from dumbbell.report.page import Row
-from dumbbell.sensitivity import Sensitivity
 
 from . import figures
 from .assumptions import newest_recovery
@@ -53,22 +52,18 @@ class Content(PaperPage):
 
     Parameters
     ----------
-    evidence
-        The results of the runs.
-    findings
-        The findings on all claims.
-    moves
-        The effect of varying each assumption.
+    evaluation
+        The evaluated claims with their evidence.
     """
 
     recovery = newest_recovery()
 
-    def __init__(self, evidence: Evidence, findings: Sequence[Finding], moves: Sensitivity[Any]) -> None:
-        super().__init__(Path(__file__).with_name("report.md"), findings, moves)
-        self.evidence = evidence
+    def __init__(self, evaluation: Evaluation[Evidence]) -> None:
+        super().__init__(Path(__file__).with_name("report.md"), evaluation)
+        self.evidence = evaluation.evidence
         self.unchecked = [
             [finding.claim.id, finding.claim.statement, finding.why]
-            for finding in findings
+            for finding in self.findings
             if not finding.is_judged
         ]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, RealTime, Settings
+from dumbbell.papers import ClaimedPaper, Evaluation, PlannedRun, RealTime, Settings
 from dumbbell.papers.real_time import MEASURED
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
@@ -47,7 +47,7 @@ class RoVegas(ClaimedPaper[Evidence]):
         plan=linux.plan,
         stages=linux.stages,
         record=Path(__file__).with_name("testbed.json"),
-        sections=lambda _settings, evidence, _findings: [Content(evidence).testbed()],
+        sections=lambda _settings, evaluation: [Content(evaluation).testbed()],
     )
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
@@ -69,11 +69,9 @@ class RoVegas(ClaimedPaper[Evidence]):
         runs = plan.replications(settings).moved
         return sensitivity.study(claims, evidence, findings, Assumptions(), runs, seed=settings.seed)
 
-    def content(
-        self, _settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
-    ) -> Sequence[Section]:
+    def sections(self, _settings: Settings, evaluation: Evaluation[Evidence]) -> Sequence[Section]:
         """Return the sections of the report."""
-        return Content(evidence, findings, moves).sections()
+        return Content(evaluation).sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

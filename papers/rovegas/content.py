@@ -5,22 +5,20 @@ All numbers in the text are computed from the runs or read from the paper's data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from dumbbell.claims import Finding
 from dumbbell.models import rovegas as model
+from dumbbell.papers import Evaluation
 from dumbbell.papers.page import PaperPage, choices
 from dumbbell.papers.real_time import absent, origin_of
 from dumbbell.report import Cell, Section
 from dumbbell.report.numbers import signed
 from dumbbell.report.page import Row
-from dumbbell.sensitivity import Sensitivity
 
 from . import analysis, connection_claims, figures, linux
-from .assumptions import Variation
 from .evidence import Evidence, Values, interval
 from .linux import VARIANTS
 from .printed import at_points, data
@@ -41,28 +39,18 @@ class Content(PaperPage):
 
     Parameters
     ----------
-    evidence
-        The results of the runs.
-    findings
-        The evaluated claims.
-    moves
-        The effects of varying the assumptions.
+    evaluation
+        The evaluated claims with their evidence.
     name
         Name of the Markdown file.
     """
 
     REROUTE_S = REROUTE_S
 
-    def __init__(
-        self,
-        evidence: Evidence,
-        findings: Sequence[Finding] = (),
-        moves: Sensitivity[Variation] | None = None,
-        name: str = "report.md",
-    ) -> None:
-        super().__init__(Path(__file__).with_name(name), findings, moves)
-        self.evidence = evidence
-        self.chosen = choices(evidence.base)
+    def __init__(self, evaluation: Evaluation[Evidence], name: str = "report.md") -> None:
+        super().__init__(Path(__file__).with_name(name), evaluation)
+        self.evidence = evaluation.evidence
+        self.chosen = choices(self.evidence.base)
 
     def figure(self, name: str, *options: str) -> str:
         """Draw a figure of `figures`."""
@@ -362,5 +350,5 @@ class Content(PaperPage):
 
     def testbed(self) -> Section:
         """Return the section on connections of the kernel, an addition to the paper."""
-        (section,) = Content(self.evidence, name="testbed.md").sections()
+        (section,) = Content(self.evaluation, name="testbed.md").sections()
         return section

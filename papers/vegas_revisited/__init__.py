@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.claims import Aims, Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, Reading, Settings, Steps
+from dumbbell.papers import ClaimedPaper, Evaluation, PlannedRun, Reading, Settings, Steps
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
 
@@ -86,11 +86,9 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         counts = plan.replications(settings).sensitivity
         return sensitivity.study(claims, evidence, findings, counts, seed=settings.seed)
 
-    def content(
-        self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
-    ) -> Sequence[Section]:
+    def sections(self, settings: Settings, evaluation: Evaluation[Evidence]) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.Content(settings, evidence, findings, moves, self.judged_readings).sections()
+        return content.Content(settings, evaluation).sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

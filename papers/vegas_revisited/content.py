@@ -6,23 +6,21 @@ All numbers are computed from the runs or read from the paper's data.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dumbbell.claims import Finding
-from dumbbell.papers import Reading, Settings
+from dumbbell.papers import Evaluation, Settings
 from dumbbell.papers.page import PaperPage
 from dumbbell.report import Cell
 from dumbbell.report.numbers import fixed, number, percent, signed
 from dumbbell.report.page import Row
-from dumbbell.sensitivity import Sensitivity
 
 from . import figures
-from .assumptions import Variation, calibrated, calibration
+from .assumptions import calibrated, calibration
 from .evidence import Evidence
 from .plan import replications
 from .printed import CELLS, EFFECT_TABLES, TERMS, data, effect_column, foreground_table
@@ -94,22 +92,13 @@ class Content(PaperPage):
     ----------
     settings
         How the paper is reproduced.
-    evidence
-        The evidence for the claims.
-    findings, moves, judged
-        See `PaperPage`.
+    evaluation
+        The evaluated claims with their evidence.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        evidence: Evidence,
-        findings: Sequence[Finding],
-        moves: Sensitivity[Variation],
-        judged: Sequence[Reading],
-    ) -> None:
-        super().__init__(Path(__file__).with_name("report.md"), findings, moves, judged)
-        self.evidence = evidence
+    def __init__(self, settings: Settings, evaluation: Evaluation[Evidence]) -> None:
+        super().__init__(Path(__file__).with_name("report.md"), evaluation)
+        self.evidence = evaluation.evidence
         self.runs = replications(settings)
         self.seeds = settings.seeds
         self.calibration = calibration()

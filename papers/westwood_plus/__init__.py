@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding
-from dumbbell.papers import ClaimedPaper, PlannedRun, Reading, RealTime, Settings
+from dumbbell.papers import ClaimedPaper, Evaluation, PlannedRun, Reading, RealTime, Settings
 from dumbbell.papers.real_time import MEASURED
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
@@ -56,7 +56,7 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         plan=linux.plan,
         stages=linux.stages,
         record=Path(__file__).with_name("testbed.json"),
-        sections=lambda _settings, evidence, _findings: Content(evidence).live(),
+        sections=lambda _settings, evaluation: Content(evaluation).live(),
         claims=_live_claims.ON_LINUX,
     )
 
@@ -82,12 +82,10 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         """Return the effect of varying each assumption."""
         return sensitivity.study(claims, evidence.results, findings, seed=settings.seed)
 
-    def content(
-        self, settings: Settings, evidence: Evidence, findings: Sequence[Finding], moves: Any
-    ) -> Sequence[Section]:
+    def sections(self, settings: Settings, evaluation: Evaluation[Evidence]) -> Sequence[Section]:
         """Return the sections of the report."""
         runs = plan.size(settings).readings
-        page = Content(evidence, findings, moves, self.judged_readings, runs_of_readings=runs)
+        page = Content(evaluation, runs_of_readings=runs)
         return page.sections()
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:

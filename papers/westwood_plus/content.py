@@ -5,7 +5,7 @@ All numbers in the text are computed from the runs or read from the paper's data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,17 +14,15 @@ import numpy as np
 from scipy import stats
 
 from dumbbell import statistics
-from dumbbell.claims import Finding
-from dumbbell.papers import Reading
+from dumbbell.papers import Evaluation
 from dumbbell.papers.page import PaperPage, choices
 from dumbbell.papers.real_time import absent, origin_of
 from dumbbell.report import Block, Cell, Section
 from dumbbell.report.numbers import fixed, signed
 from dumbbell.report.page import Row
-from dumbbell.sensitivity import Sensitivity
 
 from . import figures, hops_claims, lossy_claims, many_flows_claims, printed, rules
-from .assumptions import VARIATIONS, Assumptions, Variation
+from .assumptions import VARIATIONS, Assumptions
 from .connection_claims import BUSY
 from .evidence import Evidence, Values
 from .figures import NAMES
@@ -49,14 +47,8 @@ class Content(PaperPage):
 
     Parameters
     ----------
-    evidence
-        The runs under the main reading, with the results of all others.
-    findings
-        The findings on all claims.
-    moves
-        The effect of varying each assumption.
-    judged
-        The claims judged under each reading; empty without.
+    evaluation
+        The evaluated claims, with the runs under the main reading and the results of all others.
     runs_of_readings
         Number of runs of the single connection under each varied assumption.
     name
@@ -72,18 +64,15 @@ class Content(PaperPage):
 
     def __init__(
         self,
-        evidence: Evidence,
-        findings: Sequence[Finding] = (),
-        moves: Sensitivity[Variation] | None = None,
-        judged: Sequence[Reading] = (),
+        evaluation: Evaluation[Evidence],
         *,
         runs_of_readings: int = 0,
         name: str = "report.md",
     ) -> None:
-        super().__init__(Path(__file__).with_name(name), findings, moves, judged)
-        self.evidence = evidence
+        super().__init__(Path(__file__).with_name(name), evaluation)
+        self.evidence = evaluation.evidence
         self.runs_of_readings = runs_of_readings
-        self.origin = origin_of(evidence.linux)
+        self.origin = origin_of(self.evidence.linux)
 
     def figure(self, name: str, *options: str) -> str:
         """Draw a figure of `figures`."""
@@ -96,7 +85,7 @@ class Content(PaperPage):
 
     def live(self) -> list[Section]:
         """Return the section on the live measurements, with the uploads of the kernel."""
-        return Content(self.evidence, name="testbed.md").sections()
+        return Content(self.evaluation, name="testbed.md").sections()
 
     def _under(self, reading: str) -> Evidence:
         return Evidence(self.evidence.results, reading) if reading else self.evidence

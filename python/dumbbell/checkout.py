@@ -1,7 +1,7 @@
 """Folders outside the package: those of papers and of peers, in a checkout or installed beside the package.
 
-Papers and peers differ in how they are imported. What they share is here: finding the folder, checking what a module
-defines, cleaning up after a failed import, and locating an error in the folder.
+Papers and peers differ in how they are imported. What they share is here: finding the folder, cleaning up after a
+failed import, and locating an error in the folder.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import dumbbell
@@ -63,38 +62,29 @@ def some(names: Sequence[str], what: str, place: Path, accepted: str) -> list[st
     return sorted(names)
 
 
-def member_of(
-    module: ModuleType, member: str, required: Sequence[str], *, kind: str, name: str, protocol: str
+def checked_members(
+    found: Any, member: str, required: Sequence[str], *, kind: str, name: str, protocol: str
 ) -> Any:
-    """Return the paper, peer or grid that a module defines.
+    """Return the peer or grid that a module defines, if it has all required attributes.
 
     Parameters
     ----------
-    module
-        The imported module.
+    found
+        The value; ``None`` if the module defines none.
     member
-        Name of the value, as ``"PAPER"``.
+        Name of the value, as ``"PEER"``.
     required
         The attributes it must have.
     kind, name
-        What an error names: ``"paper"``, ``"peer"`` or ``"grid"``, and which one.
+        What an error names: ``"peer"`` or ``"grid"``, and which one.
     protocol
-        The protocol of the value, as ``"dumbbell.papers.Paper"``.
+        The protocol of the value, as ``"dumbbell.crossvalidation.Peer"``.
 
     Raises
     ------
     ScenarioError
         The value or one of its attributes is missing.
     """
-    return checked_members(
-        getattr(module, member, None), member, required, kind=kind, name=name, protocol=protocol
-    )
-
-
-def checked_members(
-    found: Any, member: str, required: Sequence[str], *, kind: str, name: str, protocol: str
-) -> Any:
-    """Return a value, as a module defines it, that has all required attributes; see `member_of`."""
     missing = [member] if found is None else [part for part in required if not hasattr(found, part)]
     if missing:
         raise refusal(kind, name, f"the members of {protocol}", problem=f"has no {', '.join(missing)}")

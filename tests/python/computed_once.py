@@ -26,10 +26,9 @@ from dumbbell.campaign import on_threads, planned
 from dumbbell.campaign.execution import Reduction
 from dumbbell.campaign.planned import Keep, Make
 from dumbbell.campaign.store import arrow
-from dumbbell.claims import Finding
 from dumbbell.cli import simulate
 from dumbbell.environment import environment, environment_fact
-from dumbbell.papers import Paper, PlannedRun, Settings, load, reproduction
+from dumbbell.papers import Evaluation, Paper, PlannedRun, Settings, load, reproduction
 from dumbbell.papers import runs as paper_runs
 from dumbbell.plots import Picture, trace_figure
 from dumbbell.report import Section
@@ -169,29 +168,22 @@ def _judged_once() -> Callable[[str, str | Path | None], Paper]:
 def _remember(paper: Paper) -> None:
     evaluate, draw = paper.evaluate, paper.sections
     plan_once = cache(paper.plan)
-    # Of the last evaluation, a paper keeps what its sections are about.
-    judged: dict[str, tuple[list[Finding], dict[str, Any]]] = {}
-    drawn: dict[str, Sequence[Section]] = {}
-    own = {"plan", "evaluate", "sections"}
+    judged: dict[str, Evaluation[Any]] = {}
+    drawn: dict[int, Sequence[Section]] = {}
 
     def evaluate_once(
         settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]
-    ) -> list[Finding]:
+    ) -> Evaluation[Any]:
         key = _content(settings, results, observed)
         if key not in judged:
-            findings = evaluate(settings, results, observed)
-            judged[key] = findings, {name: value for name, value in vars(paper).items() if name not in own}
-        findings, state = judged[key]
-        vars(paper).update(state)
-        return list(findings)
+            judged[key] = evaluate(settings, results, observed)
+        return judged[key]
 
-    def draw_once(
-        settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any], findings: list[Finding]
-    ) -> Sequence[Section]:
-        key = _content(settings, results, observed)
-        if key not in drawn:
-            drawn[key] = draw(settings, results, observed, findings)
-        return drawn[key]
+    def draw_once(settings: Settings, evaluation: Evaluation[Any]) -> Sequence[Section]:
+        # An evaluation is kept and therefore alone with its address.
+        if id(evaluation) not in drawn:
+            drawn[id(evaluation)] = draw(settings, evaluation)
+        return drawn[id(evaluation)]
 
     vars(paper).update(plan=plan_once, evaluate=evaluate_once, sections=draw_once)
 

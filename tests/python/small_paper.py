@@ -11,12 +11,12 @@ import pandas as pd
 from dumbbell import Flow, Tcp, Transfer, Uniform, topologies
 from dumbbell.claims import Claim, judge
 from dumbbell.judge.estimate import NotMeasured, Outcome
-from dumbbell.papers import PlannedRun
+from dumbbell.papers import Evaluation, Paper, PlannedRun
 from dumbbell.report import Section, Text
 
 REDUCED = []
 
-class Small:
+class Small(Paper):
     name, title, citation = "small-paper", "A small paper", "Nobody 2000"
     columns = ("goodput",)
     order = 9
@@ -46,7 +46,7 @@ class Small:
             raise NotMeasured("nobody looked")
         mean = float(results["goodput"].mean())
         stated = {"source": "table 1", "paper_value": mean, "tolerance_kind": "rel", "tolerance": 0.1}
-        return judge(
+        findings = judge(
             [
                 Claim(id="A", kind="value", statement="goes", measure=lambda r: Outcome.of(mean), **stated),
                 Claim(
@@ -57,8 +57,9 @@ class Small:
             ],
             results,
         )
+        return Evaluation(findings=findings, evidence=results)
 
-    def sections(self, settings, results, observed, findings):
+    def sections(self, settings, evaluation):
         return [Section(anchor="one", title="One <section>", blocks=[Text(paragraphs=["`code` & text"])])]
 
     def facts(self, settings):

@@ -87,8 +87,8 @@ def test_an_experiment_has_its_own_runs_report_and_files(tmp_path):
 class Further(Small):
     name = "small-paper/more"
 
-    def files(self, settings, results):
-        return {"goodput.csv": results["goodput"].to_csv(index=False)}
+    def files(self, settings, evaluation):
+        return {"goodput.csv": evaluation.evidence["goodput"].to_csv(index=False)}
 
 Small.experiments = {"more": Further()}
 PAPER = Small()
@@ -271,14 +271,14 @@ def test_the_check_against_the_tables_can_fail():
     worse = CLUSTERS.agreement(moved, studies)
     wrong = {c.term for c in worse.comparisons if not c.agree_jointly}
     assert wrong == {"mean", "ss", "ca", "ss_ca"}
-    (finding,) = experiment.evaluate(papers.Settings(), moved, None)
+    (finding,) = experiment.evaluate(papers.Settings(), moved, {}).findings
     assert finding.verdict == "not-reproduced"
 
 
 def test_claims_on_seven_and_ten_mechanisms_are_evaluated_on_the_whole_design():
     results = made_up(WHOLE, 2, 3, planted)
     results["completed"] = 1.0
-    findings = {f.claim.id: f for f in WHOLE.evaluate(papers.Settings(), results, None)}
+    findings = {f.claim.id: f for f in WHOLE.evaluate(papers.Settings(), results, {}).findings}
     assert findings.keys() >= {"FF-01", "VR-Q-31", "VR-Q-72", "VR-Q-90", "VR-Q-101"}
     assert all(finding.verdict != "not-checkable" for finding in findings.values())
     assert findings["VR-Q-31"].verdict == "reproduced"

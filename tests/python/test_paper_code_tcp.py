@@ -340,11 +340,13 @@ def test_a_varied_assumption_is_compared_at_its_own_points_and_explains_misses()
     count = replace(part("plan").counts(QUICK), moved_rates=(5, 10), variations=("quiet",))
     judged = claims.judge(PAPER.claims(), evidence)
     study = part("sensitivity").study(PAPER.claims(), evidence, judged, count, seed=1)
-    (_, chosen), (moved, ratios) = study.in_figure_9
+    in_figure_9 = part("sensitivity").in_figure_9(study, evidence, count)
+    (_, chosen), (moved, ratios) = in_figure_9
     nearest = part("sensitivity").nearest
     assert (nearest(chosen), nearest(ratios)) == ("newvegas", "code")
     assert chosen["code"].n == ratios["code"].n == 4
-    assert study.ratios_of("quiet") is ratios
+    evaluation = papers.Evaluation(findings=judged, evidence=evidence, moves=study)
+    assert part("content").Content(evaluation, in_figure_9).ratios_of("quiet") is ratios
     assert {finding.claim.id for finding in moved.gained} == {"C-F9d-1", "C-F9-1", "C-F9-2"}
     findings = claims.judge(PAPER.claims(), evidence)
     explained = {finding.claim.id: finding for finding in study.explain(findings)}
@@ -387,7 +389,9 @@ def test_readings_are_judged_on_their_own_runs():
         {finding.claim.id: finding.verdict for finding in reading.findings} for reading in (best, literal)
     ]
     assert [one["C-F9d-1"] for one in verdicts] == ["reproduced", "not-reproduced"]
-    content = part("content").Content(evidence, [], None, (best, literal))
+    content = part("content").Content(
+        papers.Evaluation(findings=[], evidence=evidence, readings=(best, literal))
+    )
     assert content.readings_of_code == pytest.approx({"main": 1.01, "literal": 1.82}, abs=0.005)
 
 
@@ -399,7 +403,7 @@ def test_a_missed_ordering_is_shown_with_its_cause_and_every_variation_tried():
     study = part("sensitivity").study(PAPER.claims(), evidence, judged, count, seed=1)
     findings = [f for f in claims.judge(PAPER.claims(), evidence) if f.claim.id in ("C-F9c-1", "C-F9d-1")]
     study.explain(findings)
-    content = part("content").Content(evidence, findings, study)
+    content = part("content").Content(papers.Evaluation(findings=findings, evidence=evidence, moves=study))
     (row,) = content.orderings()
     assert row[0] == "C-F9c-1"
     assert row[3] == part("content").UNKNOWN

@@ -40,7 +40,7 @@ def findings(rows):
 def written(rows):
     """Return the text of the report, in which nothing is left of a placeholder."""
     results = pd.DataFrame(rows, columns=["key", "run", "flows", "links", "traces"])
-    sections = PAPER.sections(Settings(), results, {}, PAPER.evaluate(Settings(quick=True), results, {}))
+    sections = PAPER.sections(Settings(), PAPER.evaluate(Settings(quick=True), results, {}))
     page = report.render_page(title="", subtitle="", facts=[], sections=sections)
     text = re.sub(r"<(style|svg)\b.*?</\1>", "", page, flags=re.DOTALL)
     assert "{" not in text

@@ -232,8 +232,8 @@ def test_the_report_has_every_figure(lone, eight, rerouted):
     wanted = some("fig-9", "fig-10", "fig-12", "fig-13", "fig-17", "fig-18", "fig-19", "unit-keepup")
     results = pd.concat([lone, eight, rerouted, table(wanted)], ignore_index=True)
     evidence = PAPER.evidence(papers.Settings(), results, {})
-    findings = claims.judge(PAPER.claims(), evidence)
-    sections = part("content").Content(evidence, findings).sections()
+    evaluation = papers.Evaluation(findings=claims.judge(PAPER.claims(), evidence), evidence=evidence)
+    sections = part("content").Content(evaluation).sections()
     assert {section.anchor for section in sections} >= {
         "misses", "set-up", "analysis", "asymmetric", "traffic", "persistent", "fairness", "deployment", "rerouting",
         "sensitivity", "tensions",

@@ -239,7 +239,8 @@ def test_every_claim_of_the_paper_occurs_once():
 
 
 def test_every_claim_has_a_verdict_and_the_report_its_sections(small):
-    findings = PAPER.evaluate(QUICK, small, {})
+    evaluation = PAPER.evaluate(QUICK, small, {})
+    findings = evaluation.findings
     assert len(findings) == 171
     live = part("live_claims")
     verdicts = {finding.claim.id: finding.verdict for finding in findings}
@@ -251,7 +252,7 @@ def test_every_claim_has_a_verdict_and_the_report_its_sections(small):
         name for name in verdicts if name.endswith(("-uploads", "-size", "-lo", "-hi"))
     }
     assert len(never | set(live.ON_LINUX)) == 64
-    sections = PAPER.sections(QUICK, small, {}, findings)
+    sections = PAPER.sections(QUICK, evaluation)
     anchors = [section.anchor for section in sections]
     assert len(anchors) == len(set(anchors)) == 13
     assert {"connection", "sensitivity", "misses", "examined", "live"} <= set(anchors)
@@ -301,10 +302,11 @@ def test_the_section_on_uploads_says_what_was_measured_or_what_is_missing():
     evidence = uploaded(gains_of(random=0.05, congestion=0.02))
     results = evidence.linux.results
     beside = part("evidence").Evidence(results, linux=evidence.linux)
-    text = written(PAPER.real_time.sections(QUICK, beside, []))
+    text = written(PAPER.real_time.sections(QUICK, papers.Evaluation(findings=[], evidence=beside)))
     assert "UCLA +5 % with random losses, +2 % with other connections;" in " ".join(text.split())
     assert "Table 4: sessions with the server at Parma, as printed" in text
-    without = written(PAPER.real_time.sections(QUICK, part("evidence").Evidence(results), []))
+    alone = papers.Evaluation(findings=[], evidence=part("evidence").Evidence(results))
+    without = written(PAPER.real_time.sections(QUICK, alone))
     assert "There are no runs in real time. They are made by" in without
     assert "Table 4: sessions with the server at Parma, as printed" in without
 

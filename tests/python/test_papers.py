@@ -117,8 +117,8 @@ def test_a_changed_reduction_repeats_its_runs(folder, tmp_path):
     place = folder / "small_paper"
     text = (place / "__init__.py").read_text(encoding="utf-8")
     text = text.replace(
-        "class Small:",
-        "from . import reduction\n\nclass Small:\n    reduce = staticmethod(reduction.reduce)\n",
+        "class Small(Paper):",
+        "from . import reduction\n\nclass Small(Paper):\n    reduce = staticmethod(reduction.reduce)\n",
     )
     text = text.replace("    def reduce(self, runs):", "    def unused(self, runs):")
     parts = {
@@ -231,10 +231,11 @@ def test_undecided_claims_get_further_seeds_until_they_are_decided(folder, tmp_p
             scenario="table-1",
             measure=lambda _: Outcome.of(1.0, interval=(1.0 - half, 1.0 + half)),
         )
-        return judge([open_until_nine, replace(open_until_nine, id="B", scenario="elsewhere")], results)
+        findings = judge([open_until_nine, replace(open_until_nine, id="B", scenario="elsewhere")], results)
+        return papers.Evaluation(findings=findings, evidence=None)
 
     monkeypatch.setattr(type(paper), "evaluate", evaluate)
-    monkeypatch.setattr(type(paper), "deciding", {"table-1": "runs"}, raising=False)
+    monkeypatch.setattr(type(paper), "deciding", {"table-1": "runs"})
     monkeypatch.setattr(type(paper), "spread", 0.8, raising=False)
     request = {"papers": folder, "quiet": True, "seed": 4, "seeds": 1}
     done = papers.reproduce("small-paper", output=tmp_path / "out", **request).data
@@ -310,7 +311,7 @@ def test_a_column_may_hold_lists(folder, tmp_path, monkeypatch):
 
     def evaluate(self, settings, results, observed):
         seen.append(results)
-        return []
+        return papers.Evaluation(findings=[], evidence=None)
 
     monkeypatch.setattr(type(paper), "columns", ("goodput", "window", "pairs"))
     monkeypatch.setattr(type(paper), "reduce", reduce)
@@ -330,7 +331,7 @@ def test_a_paper_may_need_no_run_at_all(folder, tmp_path, monkeypatch):
 
     def evaluate(self, settings, results, observed):
         seen.append(results)
-        return []
+        return papers.Evaluation(findings=[], evidence=None)
 
     monkeypatch.setattr(type(paper), "plan", lambda _self, _settings: [])
     monkeypatch.setattr(type(paper), "evaluate", evaluate)
@@ -366,7 +367,12 @@ def test_a_reduction_that_does_not_fit_is_an_error(folder, tmp_path, monkeypatch
         ),
         ("x = (", "SyntaxError"),
         ("", "has no PAPER"),
-        ("class PAPER:\n    name = title = citation = 'x'", "has no order, columns, plan"),
+        ("class PAPER:\n    name = title = citation = 'x'", "has no PAPER"),
+        (SMALL.replace("def evaluate(", "def judge("), "TypeError: Can't instantiate abstract class Small"),
+        (
+            SMALL.replace("    order = 9", "    place = 9"),
+            "TypeError: Can't instantiate abstract class Small",
+        ),
     ],
 )
 def test_a_paper_that_cannot_be_loaded_is_named(folder, tmp_path, text, message):

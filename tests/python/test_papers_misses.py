@@ -7,6 +7,7 @@ import pytest
 
 from dumbbell.claims import Claim, judge
 from dumbbell.judge.estimate import Outcome
+from dumbbell.papers import Evaluation
 from dumbbell.papers.page import PaperPage, choices
 
 TEXT = """
@@ -43,7 +44,7 @@ def page(folder, text, *, holds=False):
     ]
     file = folder / "report.md"
     file.write_text(text, encoding="utf-8")
-    return PaperPage(file, judge(claims, None))
+    return PaperPage(file, Evaluation(findings=judge(claims, None), evidence=None))
 
 
 def test_misses_are_listed_with_their_causes_and_what_was_looked_into(tmp_path):

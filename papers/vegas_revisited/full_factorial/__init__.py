@@ -6,13 +6,13 @@ Run with ``dumbbell reproduce vegas-revisited --experiment full-factorial``. [he
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from dumbbell.claims import Aims, Claim, Finding, judge
+from dumbbell.claims import Aims, Claim, judge
 from dumbbell.judge.estimate import Outcome
-from dumbbell.papers import PlannedRun, Settings, Steps
+from dumbbell.papers import Evaluation, Paper, PlannedRun, Settings
 from dumbbell.report import Section
 
 from ..evidence import Evidence
@@ -60,8 +60,15 @@ AGREEMENT: Claim[Agreement] = Claim(
 )
 
 
-class FullFactorial:
-    """The experiment, in the form required by `dumbbell.papers`.
+class Studied(NamedTuple):
+    """What the report shows: the analyses of both responses under every condition, and how they agree with the tables."""
+
+    studies: list[effects.Study]
+    agreement: Agreement | None
+
+
+class FullFactorial(Paper):
+    """The experiment.
 
     Parameters
     ----------
@@ -85,7 +92,6 @@ class FullFactorial:
     def __init__(self, mechanisms: str = MECHANISMS, conditions: Sequence[Condition] = CONDITIONS) -> None:
         self.mechanisms = mechanisms
         self.conditions = tuple(conditions)
-        self._studied: tuple[pd.DataFrame, list[effects.Study]] | None = None
 
     @property
     def holds_the_tables(self) -> bool:
@@ -101,39 +107,26 @@ class FullFactorial:
         """Return the planned runs."""
         return list(planned(settings, self.mechanisms, self.conditions))
 
-    def observe(self, _settings: Settings, _steps: Steps) -> None:
-        """Return nothing: all evidence is in the runs."""
-
-    def studies(self, results: pd.DataFrame) -> list[effects.Study]:
-        """Return the analyses of both responses under every condition; computed once per table of results."""
-        if self._studied is None or self._studied[0] is not results:
-            self._studied = (
-                results,
-                effects.studies(results, self.mechanisms, self.conditions, RESPONSES),
-            )
-        return self._studied[1]
-
-    def _agreement(self, results: pd.DataFrame) -> Agreement | None:
-        return agreement(results, self.studies(results)) if self.holds_the_tables else None
-
-    def evaluate(self, settings: Settings, results: pd.DataFrame, _observed: Any) -> list[Finding]:
+    def evaluate(
+        self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]
+    ) -> Evaluation[Studied]:
         """Return the findings: on our own check, and on the paper's claims on seven and ten mechanisms."""
-        found = self._agreement(results)
+        studies = effects.studies(results, self.mechanisms, self.conditions, RESPONSES)
+        found = agreement(results, studies) if self.holds_the_tables else None
         findings = [] if found is None else judge([AGREEMENT], found)
         if self.is_whole:
             claims = [claim for claim in REGISTER.claims() if claim.scenario in JUDGED]
             findings += judge(claims, Evidence(_as_in_the_paper(results), {}, seed=settings.seed))
-        return findings
+        return Evaluation(findings=findings, evidence=Studied(studies, found))
 
-    def sections(
-        self, _settings: Settings, results: pd.DataFrame, _observed: Any, _findings: Sequence[Finding]
-    ) -> Sequence[Section]:
+    def sections(self, _settings: Settings, evaluation: Evaluation[Studied]) -> Sequence[Section]:
         """Return the sections of the report."""
-        return content.Content(self.studies(results), self._agreement(results)).sections()
+        return content.Content(*evaluation.evidence).sections()
 
-    def files(self, _settings: Settings, results: pd.DataFrame) -> Mapping[str, str]:
+    def files(self, _settings: Settings, evaluation: Evaluation[Studied]) -> Mapping[str, str]:
         """Return all effects as a file."""
-        return {"effects.csv": effects.table(self.studies(results)).to_csv(index=False, lineterminator="\n")}
+        table = effects.table(evaluation.evidence.studies)
+        return {"effects.csv": table.to_csv(index=False, lineterminator="\n")}
 
     def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
         """Return the facts for the head of the report."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from dumbbell.checkout import member_of, some
+from dumbbell.checkout import checked_members, some
 from dumbbell.crossvalidation.loading import folder, imported
 from dumbbell.errors import refusal
 from dumbbell.scenario import Scenario
@@ -252,8 +252,8 @@ def load_peer(name: str, path: str | Path | None = None) -> Peer:
     names = available(path)
     if name not in names:
         raise refusal("peer", name, f"one of {', '.join(names)}", names=names, problem="is not a known peer")
-    peer: Peer = member_of(
-        imported(name, folder(path)),
+    peer: Peer = checked_members(
+        getattr(imported(name, folder(path)), "PEER", None),
         "PEER",
         REQUIRED,
         kind="peer",

@@ -1,7 +1,7 @@
 """Reproducing papers: plan the runs, run what is missing, evaluate the claims, write reports.
 
-A paper is a folder under ``papers/`` whose ``__init__.py`` has a value ``PAPER`` that follows the `Paper` protocol. It
-uses the public API only. `reproduce` implements ``dumbbell reproduce NAME``, `reproduce_all` implements ``dumbbell
+A paper is a folder under ``papers/`` whose ``__init__.py`` has a value ``PAPER`` of a class derived from `Paper`. It uses
+the public API only. `reproduce` implements ``dumbbell reproduce NAME``, `reproduce_all` implements ``dumbbell
 reproduce all``.
 
 The runs of a paper are a campaign, see `dumbbell.campaign`: completed ones are stored beside the reports, keyed by
@@ -19,13 +19,25 @@ from dumbbell.campaign import Interrupted
 from dumbbell.papers.claimed import ClaimedPaper
 from dumbbell.papers.on_testbed import reproduce_on_testbed
 from dumbbell.papers.overview import Overview, reproduce_all
-from dumbbell.papers.paper import Paper, PlannedRun, Settings, Steps, available, folder, load
+from dumbbell.papers.paper import (
+    Evaluation,
+    Paper,
+    PlannedRun,
+    RealTime,
+    Settings,
+    Stage,
+    Steps,
+    available,
+    folder,
+    load,
+)
 from dumbbell.papers.readings import Reading
-from dumbbell.papers.real_time import Measured, RealTime, Stage
+from dumbbell.papers.real_time import Measured
 from dumbbell.papers.reproduction import Reproduction, reproduce
 
 __all__ = [
     "ClaimedPaper",
+    "Evaluation",
     "Interrupted",
     "Measured",
     "Overview",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +82,7 @@ def decide(
         A Dask cluster to make the runs on; this machine if it is left out.
     """
     further = Further()
-    stages: Mapping[str, str] = getattr(work.paper, "deciding", {})
+    stages = work.paper.deciding
     settings = work.settings
     if settings.quick or settings.runs is not None or not stages:
         return further

@@ -15,13 +15,14 @@ from dumbbell.campaign import Display
 from dumbbell.campaign.planned import interrupted
 from dumbbell.errors import refusal
 from dumbbell.papers.claimed import ClaimedPaper
-from dumbbell.papers.paper import Paper, PlannedRun, Settings, Steps, available, load
-from dumbbell.papers.real_time import RealTime, fill, real_time_of, simulated, write_record
+from dumbbell.papers.paper import Evaluation, Paper, PlannedRun, RealTime, Settings, available, load
+from dumbbell.papers.real_time import fill, simulated, write_record
 from dumbbell.papers.reproduction import Reproduction, finish, print_summary, settings_of
 from dumbbell.papers.runs import PaperRuns, store_of
+from dumbbell.run import Runs
 
 
-class _Part:
+class _Part(Paper):
     """The part of a paper that rests on runs in real time, as a paper; the simulator runs the same scenarios.
 
     Parameters
@@ -35,43 +36,51 @@ class _Part:
     def __init__(self, paper: ClaimedPaper[Any], real_time: RealTime) -> None:
         self._paper = paper
         self._real_time = real_time
-        self.name = f"{paper.name}/testbed"
-        self.title = f"{paper.title}: on the testbed"
-        self.citation = paper.citation
-        self.order = paper.order
-        self.columns = paper.columns
-        self.reduce = paper.reduce
+
+    @property
+    def name(self) -> str:
+        """Name of the paper, with that of the part after a slash."""
+        return f"{self._paper.name}/testbed"
+
+    @property
+    def title(self) -> str:
+        """Title of the report."""
+        return f"{self._paper.title}: on the testbed"
+
+    @property
+    def citation(self) -> str:
+        """That of the paper."""
+        return self._paper.citation
+
+    @property
+    def order(self) -> int:
+        """That of the paper."""
+        return self._paper.order
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of the paper."""
+        return self._paper.columns
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the runs of the simulator."""
         return [*simulated(self._real_time.plan(settings)), *self._real_time.beside(settings)]
 
-    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
-        """Return nothing: the runs in real time are added by the caller."""
-        return {}
+    def reduce(self, runs: Runs) -> pd.DataFrame:
+        """Return what the paper stores of runs."""
+        return self._paper.reduce(runs)
 
     def evaluate(
         self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]
-    ) -> list[claims.Finding]:
-        """Return the findings on the claims that rest on runs in real time."""
+    ) -> Evaluation[Any]:
+        """Return the findings on the claims that rest on runs in real time, which the caller adds to what was observed."""
         evidence = self._paper.evidence(settings, results, observed)
         wanted = [claim for claim in self._paper.claims() if claim.id in self._real_time.claims]
-        return claims.judge(wanted, evidence)
+        return Evaluation(findings=claims.judge(wanted, evidence), evidence=evidence)
 
-    def sections(
-        self,
-        settings: Settings,
-        results: pd.DataFrame,
-        observed: Mapping[str, Any],
-        findings: Sequence[claims.Finding],
-    ) -> Sequence[report.Section]:
+    def sections(self, settings: Settings, evaluation: Evaluation[Any]) -> Sequence[report.Section]:
         """Return the sections of the report."""
-        evidence = self._paper.evidence(settings, results, observed)
-        return self._real_time.sections(settings, evidence, findings)
-
-    def facts(self, _settings: Settings) -> Sequence[tuple[str, str]]:
-        """Return no further facts."""
-        return []
+        return self._real_time.sections(settings, evaluation)
 
     def notice(self, settings: Settings) -> str:
         """Return a remark on quick mode."""
@@ -135,12 +144,12 @@ def reproduce_on_testbed(
     if record and quick:
         raise refusal("record", "--quick", "the full plan", problem="is too few runs to be recorded")
     paper = load(name, papers)
-    real_time = real_time_of(paper)
+    real_time = paper.real_time
     if real_time is None or not isinstance(paper, ClaimedPaper):
-        have = [one for one in available(papers) if real_time_of(load(one, papers)) is not None]
+        have = [one for one in available(papers) if load(one, papers).real_time is not None]
         accepted = f"one of {', '.join(have)}" if have else "none; no paper has one"
         raise refusal("paper", name, accepted, problem="has no real-time plan")
-    part: Paper = _Part(paper, real_time)
+    part = _Part(paper, real_time)
     place = Path(output) if output is not None else Path("results")
     with Display(sys.stderr, quiet=quiet) as display:
         try:

@@ -272,9 +272,7 @@ def _write(
 
 
 def _board(papers: Mapping[str, Paper], reproduction: Reproduction) -> Mapping[str, Any]:
-    return claims.scoreboard(
-        reproduction.findings, getattr(papers[reproduction.paper], "aims", claims.Aims())
-    )
+    return claims.scoreboard(reproduction.findings, papers[reproduction.paper].aims)
 
 
 def _entries(

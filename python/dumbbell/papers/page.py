@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dumbbell.claims import Finding
 from dumbbell.papers import readings
 from dumbbell.papers.misses import Misses
-from dumbbell.papers.readings import Reading
+from dumbbell.papers.paper import Evaluation
 from dumbbell.report import Block, Table
 from dumbbell.report.page import Page
-from dumbbell.sensitivity import Sensitivity
 
 
 class PaperPage(Page):
@@ -23,28 +21,19 @@ class PaperPage(Page):
     ----------
     path
         The Markdown file.
-    findings
-        The findings on all claims.
-    moves
-        The effect of varying each assumption.
-    judged
-        The claims judged under each reading; empty without.
+    evaluation
+        The findings on all claims, and what comes with them.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        findings: Sequence[Finding],
-        moves: Sensitivity[Any] | None = None,
-        judged: Sequence[Reading] = (),
-    ) -> None:
+    def __init__(self, path: Path, evaluation: Evaluation[Any]) -> None:
         super().__init__(path)
-        self.findings = findings
-        self.moves: Sensitivity[Any] = Sensitivity() if moves is None else moves
-        self.judged = judged
-        self.missed = [finding for finding in findings if finding.verdict == "not-reproduced"]
-        self.undecided = [finding for finding in findings if finding.verdict == "undecided"]
-        self._misses = Misses(findings)
+        self.evaluation = evaluation
+        self.findings = evaluation.findings
+        self.moves = evaluation.moves
+        self.judged = evaluation.readings
+        self.missed = [finding for finding in self.findings if finding.verdict == "not-reproduced"]
+        self.undecided = [finding for finding in self.findings if finding.verdict == "undecided"]
+        self._misses = Misses(self.findings)
 
     def moved(self) -> list[Block]:
         """Return the effect of each move; a note on the quantities may follow it."""

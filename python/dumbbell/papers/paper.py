@@ -1,41 +1,34 @@
-"""The protocol of papers, and their loading."""
+"""The base class of papers, what goes in and out of it, and the loading of papers."""
 
 from __future__ import annotations
 
 import importlib.util
+import math
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import pandas as pd
 
 from dumbbell import claims, report
-from dumbbell.checkout import folder_of, forget, member_of, some, where
+from dumbbell.checkout import folder_of, forget, some, where
 from dumbbell.errors import refusal
+from dumbbell.papers.readings import Reading
 from dumbbell.run import Runs
 from dumbbell.scenario import Scenario
+from dumbbell.sensitivity import Sensitivity
 
-# The required members of a paper; the other members of `Paper` are optional.
-REQUIRED = (
-    "name",
-    "title",
-    "citation",
-    "order",
-    "columns",
-    "plan",
-    "reduce",
-    "observe",
-    "evaluate",
-    "sections",
-    "facts",
-    "notice",
-)
-
+E = TypeVar("E")
 
 SEEDS = 2**64
 """Number of seeds there are."""
+
+# Stages state how many runs two cores carry.
+CORES = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,12 +99,97 @@ class Steps(Protocol):
         """Begin a step of `total` parts; the returned function marks one part as done."""
 
 
-class Paper(Protocol):
-    """Protocol of the value ``PAPER`` in the folder of a paper.
+@dataclass(frozen=True, kw_only=True)
+class Evaluation(Generic[E]):
+    """What the results of a paper's runs say of its claims; the report is made of it.
+
+    Parameters
+    ----------
+    findings
+        The findings on every claim.
+    evidence
+        What they were judged on.
+    moves
+        The effect of varying each assumption.
+    readings
+        The claims judged under each reading of the paper, that of the scoreboard first; see `dumbbell.papers.readings`.
+    """
+
+    findings: Sequence[claims.Finding]
+    evidence: E
+    moves: Sensitivity[Any] = field(default_factory=Sensitivity)
+    readings: Sequence[Reading] = ()
+
+    def explanations(self) -> dict[str, float | int | None] | None:
+        """Return how many misses varied assumptions and placebos explain; ``None`` if none was to be explained."""
+        return self.moves.explanations() if self.moves.is_explained else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """Runs that go side by side.
+
+    Parameters
+    ----------
+    name
+        Name of the stage, as in the plan.
+    at_once
+        Runs side by side on two cores, by the budget in ``docs/testbed.md``. Other machines scale it.
+    seconds
+        Typical wall-clock time of one run, s, for the announcement.
+    """
+
+    name: str
+    at_once: int
+    seconds: float
+
+    def side_by_side(self) -> int:
+        """Return the number of runs side by side on this machine."""
+        return max(1, self.at_once * (os.cpu_count() or 1) // CORES)
+
+    def wall_s(self, runs: int) -> float:
+        """Return the expected wall-clock time of so many runs, s."""
+        return math.ceil(runs / self.side_by_side()) * self.seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealTime:
+    """What a paper runs in real time.
+
+    Parameters
+    ----------
+    plan
+        Returns the planned runs for some settings. The paper's own plan contains them in the stage
+        `dumbbell.papers.real_time.SIMULATED`.
+    stages
+        Returns the stages of that plan for some settings.
+    record
+        The file of recorded runs; it need not exist.
+    sections
+        Returns sections of a report on these runs from settings and evaluation.
+    claims
+        Names of the claims that these runs decide; none if they are an addition.
+    beside
+        Returns further runs of the paper's plan for the simulator, which the claims compare with.
+    """
+
+    plan: Callable[[Settings], Sequence[PlannedRun]]
+    stages: Callable[[Settings], Sequence[Stage]]
+    record: Path
+    sections: Callable[[Settings, Evaluation[Any]], Sequence[report.Section]]
+    claims: Collection[str] = ()
+    beside: Callable[[Settings], Sequence[PlannedRun]] = lambda _settings: ()
+
+
+class Paper(ABC):
+    """Base class of the value ``PAPER`` in the folder of a paper.
+
+    Abstract members are those that every paper has; the others have defaults. A paper keeps nothing between calls: the
+    results of its runs give evidence, the evidence an `Evaluation`, and the evaluation the report.
 
     All simulations go through `plan` and `reduce`: every completed run is stored and reused. The results of the
-    planned runs are passed to `evaluate` and `sections` as a table with the columns ``key``, ``seed``, ``run`` and those
-    named in `columns`, one row for each planned run in the order of the plan.
+    planned runs are passed to `evaluate` as a table with the columns ``key``, ``seed``, ``run`` and those named in
+    `columns`, one row for each planned run in the order of the plan.
 
     A column may hold lists, for instance the goodputs of all flows or a trace at some times; they come back as NumPy
     arrays, lists of lists as arrays of arrays. The store contains the output of `reduce`, so the source files that
@@ -120,58 +198,100 @@ class Paper(Protocol):
     declares ``reduce = staticmethod(reduction.reduce)``: then an edit of a claim repeats no run.
 
     The runs of all seeds are evaluated together for the verdicts: `plan` is called once for each seed, and the table of
-    results has the runs of all of them, numbered from 0 for each key. `findings` evaluates the runs of one seed for the
-    headline, which is a mean over seeds; without it, `evaluate` does.
+    results has the runs of all of them, numbered from 0 for each key.
 
-    A paper may have ``ceilings``, a function of the findings that returns the shares of claims that sampling in the paper
-    itself allows (percent), by the short names of the groups of claims; ``explanations``, a function without arguments that
-    returns how many misses varied assumptions and placebos explain; and ``readings``, see `dumbbell.papers.readings`.
-
-    A paper may have ``deciding``: the stage of the plan that a claim rests on, by the claim's scenario. The runs of these
-    stages are repeated with further seeds as long as claims are undecided, see `dumbbell.papers.further`; they count
-    for the verdicts, not for the headline.
-
-    A paper may have ``real_time``, a `dumbbell.papers.real_time.RealTime`: scenarios that the kernel runs as well as the
-    simulator. What was observed then has the key `dumbbell.papers.real_time.MEASURED` if there are such runs.
-
-    A paper may also have ``aims``, the target shares of reproduced claims; `claims.Aims` has the defaults. It may
-    have ``files``, a function of the settings and the results that returns texts by file name, written beside the
-    report. It may have ``experiments``, by name: extensions of the paper, such as ``"full-factorial"``, which run
-    only on request. An experiment has all the members listed here, with its own runs, store and report; its
-    ``name`` is that of the paper, a slash, and that of the experiment.
+    Attributes
+    ----------
+    aims
+        The target shares of reproduced claims.
+    deciding
+        The stage of the plan that a claim rests on, by the claim's scenario. The runs of these stages are repeated with
+        further seeds as long as claims are undecided, see `dumbbell.papers.further`; they count for the verdicts, not
+        for the headline.
+    real_time
+        Scenarios that the kernel runs as well as the simulator; ``None`` if the paper has nothing of the kind. What was
+        observed then has the key `dumbbell.papers.real_time.MEASURED` if there are such runs.
+    experiments
+        Extensions of the paper by name, such as ``"full-factorial"``, which run only on request, with their own runs,
+        store and report. The `name` of an experiment is that of the paper, a slash, and that of the experiment.
     """
 
-    name: str
-    title: str
-    citation: str
-    order: int
-    columns: tuple[str, ...]
+    aims: claims.Aims = claims.Aims()
+    deciding: Mapping[str, str] = {}
+    real_time: RealTime | None = None
+    experiments: Mapping[str, Paper] = {}
 
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name, as ``"vegas-revisited"``."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Title of the report."""
+
+    @property
+    @abstractmethod
+    def citation(self) -> str:
+        """Authors, title, publication and year."""
+
+    @property
+    @abstractmethod
+    def order(self) -> int:
+        """Place among all papers, in which they are reproduced and listed."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Columns that `reduce` returns."""
+
+    @abstractmethod
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the planned runs."""
 
+    @abstractmethod
     def reduce(self, runs: Runs) -> pd.DataFrame:
         """Return `columns` for some finished runs: one row for each of ``runs.jobs``, in their order.
 
         All jobs of `runs` are completed. Their selection depends on the order in which runs end.
         """
 
-    def observe(self, settings: Settings, steps: Steps) -> Any:
-        """Return evidence that needs no simulation, such as formulas and replays of a state machine."""
+    @abstractmethod
+    def evaluate(
+        self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]
+    ) -> Evaluation[Any]:
+        """Return the findings on every claim, with all that the report needs."""
 
-    def evaluate(self, settings: Settings, results: pd.DataFrame, observed: Any) -> list[claims.Finding]:
-        """Return the findings on every claim of the paper."""
-
-    def sections(
-        self, settings: Settings, results: pd.DataFrame, observed: Any, findings: Sequence[claims.Finding]
-    ) -> Sequence[report.Section]:
+    @abstractmethod
+    def sections(self, settings: Settings, evaluation: Evaluation[Any]) -> Sequence[report.Section]:
         """Return the sections of the report."""
 
-    def facts(self, settings: Settings) -> Sequence[tuple[str, str]]:
-        """Return pairs of name and value that the head of the report states."""
+    def observe(self, _settings: Settings, _steps: Steps) -> Mapping[str, Any]:
+        """Return evidence that needs no simulation, such as formulas and replays of a state machine; none by default."""
+        return {}
 
-    def notice(self, settings: Settings) -> str:
-        """Return a remark for the top of the report, or an empty text."""
+    def findings(
+        self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]
+    ) -> Sequence[claims.Finding]:
+        """Return the findings from the runs of one seed, for the headline, which is a mean over seeds."""
+        return self.evaluate(settings, results, observed).findings
+
+    def ceilings(self, _findings: Sequence[claims.Finding]) -> Mapping[str, float] | None:
+        """Return the shares of claims that sampling in the paper itself allows, percent, by short name of their group."""
+        return None
+
+    def files(self, _settings: Settings, _evaluation: Evaluation[Any]) -> Mapping[str, str]:
+        """Return texts by file name, written beside the report; none by default."""
+        return {}
+
+    def facts(self, _settings: Settings) -> Sequence[tuple[str, str]]:
+        """Return pairs of name and value that the head of the report states; none by default."""
+        return []
+
+    def notice(self, _settings: Settings) -> str:
+        """Return a remark for the top of the report; empty by default."""
+        return ""
 
 
 def folder(path: str | Path | None = None) -> Path:
@@ -237,14 +357,14 @@ def load(name: str, path: str | Path | None = None) -> Paper:
     module_name = f"dumbbell_paper_{place.name}"
     if module_name not in sys.modules:
         _import(name, module_name, place)
-    paper: Paper = member_of(
-        sys.modules[module_name],
-        "PAPER",
-        REQUIRED,
-        kind="paper",
-        name=name,
-        protocol="dumbbell.papers.Paper",
-    )
+    paper = vars(sys.modules[module_name]).get("PAPER")
+    if not isinstance(paper, Paper):
+        raise refusal(
+            "paper",
+            name,
+            "a value PAPER of a class derived from dumbbell.papers.Paper",
+            problem="has no PAPER",
+        )
     return paper
 
 
@@ -263,7 +383,7 @@ def experiment_of(paper: Paper, name: str) -> Paper:
     ScenarioError
         The paper has no experiment of that name.
     """
-    offered: Mapping[str, Paper] = getattr(paper, "experiments", {})
+    offered = paper.experiments
     if name not in offered:
         raise refusal(
             "experiment",

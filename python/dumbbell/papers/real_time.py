@@ -1,7 +1,8 @@
 """What a paper runs in real time, on the testbed, and what is kept of it.
 
-A paper with claims about real machines has a `RealTime`: scenarios that the kernel runs as well as the simulator. Both sides
-have the same scenario objects, and the paper's own reduction takes both, so that claims and figures evaluate them alike.
+A paper with claims about real machines has a `dumbbell.papers.RealTime`: scenarios that the kernel runs as well as the
+simulator. Both sides have the same scenario objects, and the paper's own reduction takes both, so that claims and figures
+evaluate them alike.
 
 Runs in real time take the time of the wall. A store keeps them whole, so that a change of the reduction repeats none; it is
 named for the kernel and the build of the testbed (`dumbbell.testbed.identity`). A paper may also have a *record*: a file of
@@ -17,7 +18,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,8 +33,7 @@ from dumbbell.campaign.planned import Keep
 from dumbbell.campaign.real_time import in_real_time
 from dumbbell.files import replacing
 from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
-from dumbbell.papers.paper import Paper, PlannedRun, Settings
-from dumbbell.report import Section
+from dumbbell.papers.paper import Paper, PlannedRun, RealTime, Settings
 from dumbbell.run import Job, Runs
 from dumbbell.scenario import Scenario
 from dumbbell.testbed import RealTimeRun, duration_s
@@ -54,65 +54,6 @@ FEWEST = 2
 
 DIGITS = 7
 """Significant digits of numbers in a record."""
-
-# Stages state how many runs two cores carry.
-CORES = 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stage:
-    """Runs that go side by side.
-
-    Parameters
-    ----------
-    name
-        Name of the stage, as in the plan.
-    at_once
-        Runs side by side on two cores, by the budget in ``docs/testbed.md``. Other machines scale it.
-    seconds
-        Typical wall-clock time of one run, s, for the announcement.
-    """
-
-    name: str
-    at_once: int
-    seconds: float
-
-    def side_by_side(self) -> int:
-        """Return the number of runs side by side on this machine."""
-        return max(1, self.at_once * (os.cpu_count() or 1) // CORES)
-
-    def wall_s(self, runs: int) -> float:
-        """Return the expected wall-clock time of so many runs, s."""
-        return math.ceil(runs / self.side_by_side()) * self.seconds
-
-
-@dataclass(frozen=True, kw_only=True)
-class RealTime:
-    """What a paper runs in real time.
-
-    Parameters
-    ----------
-    plan
-        Returns the planned runs for some settings. The paper's own plan contains them in the stage `SIMULATED`, see
-        `simulated`.
-    stages
-        Returns the stages of that plan for some settings.
-    record
-        The file of recorded runs; it need not exist.
-    sections
-        Returns sections of a report on these runs from settings, evidence and findings.
-    claims
-        Names of the claims that these runs decide; none if they are an addition.
-    beside
-        Returns further runs of the paper's plan for the simulator, which the claims compare with.
-    """
-
-    plan: Callable[[Settings], Sequence[PlannedRun]]
-    stages: Callable[[Settings], Sequence[Stage]]
-    record: Path
-    sections: Callable[[Settings, Any, Sequence[Any]], Sequence[Section]]
-    claims: Collection[str] = ()
-    beside: Callable[[Settings], Sequence[PlannedRun]] = lambda _settings: ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,12 +121,6 @@ class Measured:
             "recorded": self.recorded or None,
             "quick": self.quick,
         }
-
-
-def real_time_of(paper: Paper) -> RealTime | None:
-    """Return what a paper runs in real time; ``None`` for most papers."""
-    found: RealTime | None = getattr(paper, "real_time", None)
-    return found
 
 
 def command_of(name: str) -> str:
@@ -316,7 +251,7 @@ def fill(
     RealTimeError
         Something failed.
     """
-    real_time = real_time_of(paper)
+    real_time = paper.real_time
     if real_time is None:
         raise ValueError(f"{paper.name} has no real-time plan")
     testbed.find_binary(told=told)
@@ -356,7 +291,7 @@ def measured_of(paper: Paper, place: Path) -> Measured | None:
     place
         Folder of results.
     """
-    real_time = real_time_of(paper)
+    real_time = paper.real_time
     if real_time is None:
         return None
     stores = [

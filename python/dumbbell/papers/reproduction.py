@@ -196,29 +196,27 @@ def finish(
     observed = paper.observe(settings, display.steps)
     if measured is not None:
         observed = {**observed, MEASURED: measured}
-    evaluate_seed = getattr(paper, "findings", paper.evaluate)
     added = decide(
-        work, tables, lambda each, results: evaluate_seed(each, results, observed), display, client
+        work, tables, lambda each, results: paper.findings(each, results, observed), display, client
     )
     results = pooled([*tables, *added.tables])
     start = time.monotonic()
     judged = display.steps("claims and report", 1 + len(tables))
-    findings = paper.evaluate(settings, results, observed)
+    evaluation = paper.evaluate(settings, results, observed)
+    findings = evaluation.findings
     judged()
     by_seed = [findings] if len(tables) == 1 and not added.seeds else []
     for each, table in zip(settings.each() if not by_seed else [], tables, strict=False):
-        by_seed.append(evaluate_seed(each, table, observed))
+        by_seed.append(paper.findings(each, table, observed))
         judged()
-    headline = claims.measured_score(
-        by_seed, paper.ceilings(findings) if hasattr(paper, "ceilings") else None
-    )
-    sections = paper.sections(settings, results, observed, findings)
-    further = paper.files(settings, results) if hasattr(paper, "files") else {}
+    headline = claims.measured_score(by_seed, paper.ceilings(findings))
+    sections = paper.sections(settings, evaluation)
+    further = paper.files(settings, evaluation)
     judged()
     work.store.compact()
     times = work.times | added.times | {"claims and report": time.monotonic() - start}
     run_time_s = time.monotonic() - begin
-    score = claims.scoreboard(findings, getattr(paper, "aims", claims.Aims()))
+    score = claims.scoreboard(findings, paper.aims)
     facts = [
         ("engine", engine_identity()),
         environment_fact(),
@@ -249,8 +247,8 @@ def finish(
                 row["name"]: {key: row[key] for key in (*claims.COUNTS, "aim")} for row in score["groups"]
             }
             | {"measured": headline},
-            "explanations": paper.explanations() if hasattr(paper, "explanations") else None,
-            "readings": [reading.to_dict() for reading in getattr(paper, "judged_readings", ())],
+            "explanations": evaluation.explanations(),
+            "readings": [reading.to_dict() for reading in evaluation.readings],
             "testbed": None if measured is None else measured.to_dict(),
             "facts": dict(facts),
             "warnings": work.store.warnings,
