@@ -21,18 +21,17 @@ __all__ = [
     "ScenarioError",
     "Segment",
     "Setup",
+    "Stated",
     "Undo",
     "catalogue",
     "check",
     "digest",
     "load_library",
-    "normalize",
+    "parse_quantity",
     "run",
     "run_many",
-    "scenario_hash",
     "schema",
     "version",
-    "warnings",
 ]
 
 class EngineError(RuntimeError): ...
@@ -43,6 +42,14 @@ class ScenarioError(ValueError):
     value: str
     accepted: str
     suggestion: str | None
+
+@final
+class Stated:
+    def __new__(cls, text: str, format: Literal["toml", "json"]) -> Self: ...
+    def canonical_json(self) -> str: ...
+    def hash(self) -> str: ...
+    def warnings(self) -> list[str]: ...
+    def __getnewargs__(self) -> tuple[str, str]: ...
 
 @final
 class ArrowColumns:
@@ -90,7 +97,7 @@ class Episodes:
         threads: int,
         controls: _Controls | None = None,
     ) -> Self: ...
-    def reset(self, places: Sequence[int], json_texts: Sequence[str], seeds: Sequence[int]) -> bytes: ...
+    def reset(self, places: Sequence[int], scenarios: Sequence[Stated], seeds: Sequence[int]) -> bytes: ...
     def step(self, places: Sequence[int], actions: Sequence[float]) -> bytes: ...
 
 # Returns the `dumbbell.control.Factory` of a name, a digest and parameters as JSON text.
@@ -223,13 +230,11 @@ def version() -> str: ...
 def digest() -> str: ...
 def schema() -> str: ...
 def catalogue() -> str: ...
-def normalize(text: str, format: Literal["toml", "json"]) -> str: ...
+def parse_quantity(text: str, kind: Literal["time", "rate", "size"]) -> int: ...
 def check(name: str, digest: str, parameters: str, controls: _Controls) -> str | None: ...
 def load_library(data: bytes, path: str, parameters: str) -> str: ...
-def scenario_hash(json_text: str) -> str: ...
-def warnings(json_text: str) -> list[str]: ...
 def run(
-    json_text: str,
+    scenario: Stated,
     seed: int,
     run: int,
     controls: _Controls | None = None,
@@ -239,7 +244,7 @@ def run(
     capture: tuple[tuple[int, Path] | None, int, Path | None] | None = None,
 ) -> RunResult: ...
 def run_many(
-    json_texts: Sequence[str],
+    scenarios: Sequence[Stated],
     jobs: Sequence[tuple[int, int, int]],
     threads: int,
     progress: Callable[[int, int], None] | None = None,

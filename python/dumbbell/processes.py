@@ -400,7 +400,8 @@ def _answer(
     completed: list[_engine.ManyResult] = []
     failure = None
     try:
-        _engine.run_many(texts, jobs, 1, controls=control.factory, finished=completed.append)
+        stated = [_engine.Stated(text, "json") for text in texts]
+        _engine.run_many(stated, jobs, 1, controls=control.factory, finished=completed.append)
     except Exception as error:
         failure = _failure(error)
     if not completed:

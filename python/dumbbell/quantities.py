@@ -1,24 +1,16 @@
 """Numbers behind quantities that are written with their unit, read by the engine itself.
 
-The engine defines units, spelling and rounding. This module passes it the text in a minimal scenario and reads the
-whole number from the canonical form.
+The engine defines units, spelling and rounding.
 """
 
 from __future__ import annotations
 
-import json
-from functools import lru_cache
-from typing import Any
+from typing import Literal
 
 from dumbbell import _engine
 from dumbbell.errors import ScenarioError, refusal
 
-# The canonical form is a whole number of the largest of these units that divides it.
-_FACTORS = {
-    "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1,
-    "Gbit/s": 10**9, "Mbit/s": 10**6, "kbit/s": 10**3, "bit/s": 1,
-    "bytes": 1,
-}  # fmt: skip
+_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3}
 
 
 def nanoseconds(text: str, field: str) -> int:
@@ -59,7 +51,10 @@ def bits_per_second(text: str, field: str) -> int:
     ScenarioError
         The text is no rate.
     """
-    return _number(text, field, "rate")
+    rate = _number(text, field, "rate")
+    if rate == 0:
+        raise refusal(field, text, 'a rate above 0, such as "1.6 Mbit/s"')
+    return rate
 
 
 def size_bytes(text: str, field: str) -> int:
@@ -88,38 +83,18 @@ def written_time(time_ns: int) -> str:
     >>> written_time(62_500_000), written_time(1_500), written_time(0)
     ('62.5 ms', '1.5 us', '0 s')
     """
-    for unit in ("s", "ms", "us"):
-        whole, rest = divmod(time_ns, _FACTORS[unit])
+    for unit, factor in _NANOSECONDS.items():
+        whole, rest = divmod(time_ns, factor)
         if whole or time_ns == 0:
-            digits = f"{rest:0{len(str(_FACTORS[unit])) - 1}}".rstrip("0")
+            digits = f"{rest:0{len(str(factor)) - 1}}".rstrip("0")
             return f"{whole}.{digits} {unit}" if digits else f"{whole} {unit}"
     return f"{time_ns} ns"
 
 
-def _number(text: str, field: str, kind: str) -> int:
+def _number(text: str, field: str, kind: Literal["time", "rate", "size"]) -> int:
     if not isinstance(text, str):
         raise refusal(field, text, f"a {kind} with its unit, as text")
     try:
-        amount, unit = _canonical(text, kind).split()
+        return _engine.parse_quantity(text, kind)
     except ScenarioError as error:
         raise refusal(field, text, str(error.accepted)) from None
-    return int(amount) * _FACTORS[unit]
-
-
-@lru_cache(maxsize=4096)
-def _canonical(text: str, kind: str) -> str:
-    """Return the engine's spelling of a quantity."""
-    link = {"name": "ab", "from": "a", "to": "b", "rate": "1 bit/s", "delay": "0 s"}
-    source = {"kind": "cbr", "packet": "1000 bytes"}
-    table, key = {"time": (link, "delay"), "rate": (link, "rate"), "size": (source, "packet")}[kind]
-    table[key] = text
-    back = {"name": "ba", "from": "b", "to": "a", "rate": "1 bit/s", "delay": "0 s"}
-    scenario: dict[str, Any] = {
-        "duration": "1 s",
-        "nodes": ["a", "b"],
-        "links": [link, back],
-        "flows": [{"name": "f", "from": "a", "to": "b", "source": source}],
-    }
-    read = json.loads(_engine.normalize(json.dumps(scenario), "json"))
-    found = read["flows"][0]["source"] if table is source else read["links"][0]
-    return str(found[key])

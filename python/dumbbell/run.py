@@ -506,7 +506,7 @@ def run(
     capture = Capture(job.scenario, pcap, node, snaplen, qlog)
     with capture.files() as files:
         result = _engine.run(
-            job.scenario.canonical_json, job.seed, job.run, control.factory, clock=clock, capture=files
+            job.scenario.stated, job.seed, job.run, control.factory, clock=clock, capture=files
         )
     return Run(
         scenario=job.scenario,
@@ -597,7 +597,7 @@ def run_many(
         function("progress", progress, "true, false or a function of the numbers of finished and of all runs")
     if finished is not None:
         function("finished", finished, "a function of dumbbell.Runs")
-    # A scenario that several jobs share is handed over, and read by the engine, once.
+    # A scenario that several jobs share is handed over once.
     texts: dict[str, int] = {}
     indexed = [
         (texts.setdefault(job.scenario.canonical_json, len(texts)), job.seed, job.run) for job in listed
@@ -637,7 +637,7 @@ def run_many(
             result = processes.run_many(list(texts), indexed, workers, controls, report, finished=handed_over)
         else:
             result = _engine.run_many(
-                list(texts),
+                [scenario.stated for scenario in scenarios],
                 indexed,
                 threads or cores(),
                 report,

@@ -313,7 +313,7 @@ def explain(run: Explained, flow: str, at: str | None, window: str | None) -> Ex
     first, last, at_ns = _window(run, at, window)
     external.prepare([run.scenario])
     repeated = _engine.run(
-        run.scenario.canonical_json, run.seed, run.run, control.factory, journal=(place, first, last)
+        run.scenario.stated, run.seed, run.run, control.factory, journal=(place, first, last)
     )
     fingerprint = json.loads(repeated.summary())["fingerprint"]
     if fingerprint != run.fingerprint:

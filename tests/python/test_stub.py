@@ -35,7 +35,7 @@ def test_the_error_has_the_stated_attributes():
     assert issubclass(_engine.ScenarioError, ValueError)
     assert issubclass(_engine.EngineError, RuntimeError)
     with pytest.raises(_engine.ScenarioError) as caught:
-        _engine.normalize(json.dumps({"durations": "1 s"}), "json")
+        _engine.Stated(json.dumps({"durations": "1 s"}), "json")
     for node in stub.body:
         assert isinstance(node, ast.AnnAssign)
         assert hasattr(caught.value, node.target.id)

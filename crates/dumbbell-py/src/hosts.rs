@@ -1,7 +1,7 @@
 //! The hosts of external congestion controls: the interpreter, and compiled libraries.
 
 use crate::control::{Fault, PythonHost};
-use crate::{ControlError, refused, stated};
+use crate::{ControlError, refused};
 use dumbbell_library::{Library, LibraryHost};
 use dumbbell_sim::congestion::external::ExternalParams;
 use dumbbell_sim::congestion::{Algorithm, External, ExternalHost, conformance};
@@ -42,11 +42,6 @@ impl Hosts {
     /// The exception for a control that is refused: that of its host, if it has one.
     fn refused(&self, error: &SpecError) -> PyErr {
         self.fault().take().unwrap_or_else(|| refused(error))
-    }
-
-    /// A scenario that can run.
-    pub fn runnable(&self, json_text: &str) -> PyResult<Scenario> {
-        self.bind(stated(json_text)?, &[])
     }
 
     /// A scenario whose controls have their hosts: these, or further ones.

@@ -12,13 +12,14 @@ mod hosts;
 mod journal;
 mod many;
 mod memory;
+mod scenario;
 mod steps;
 
 use capture::Recorder;
 use columns::ArrowColumns;
 use dumbbell_sim::capture::Tap;
 use dumbbell_sim::journal::Request;
-use dumbbell_sim::{Outcome, Stated, catalogue};
+use dumbbell_sim::{Outcome, catalogue};
 use dumbbell_units::spec::SpecError;
 use dumbbell_units::{Time, Value};
 use hosts::Hosts;
@@ -26,6 +27,7 @@ use many::{Listeners, ManyResult};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use scenario::PyStated;
 
 #[global_allocator]
 static ALLOCATOR: memory::Ending = memory::Ending;
@@ -67,10 +69,6 @@ fn refused(error: &SpecError) -> PyErr {
     })
 }
 
-fn stated(json_text: &str) -> PyResult<Stated> {
-    Stated::from_json(json_text).map_err(|error| refused(&error))
-}
-
 /// Version of the engine.
 #[pyfunction]
 fn version() -> &'static str {
@@ -93,33 +91,6 @@ fn schema() -> String {
 #[pyfunction(name = "catalogue")]
 fn catalogue_text() -> String {
     catalogue::entries().to_string()
-}
-
-/// Canonical JSON of a scenario given as TOML or JSON.
-#[pyfunction]
-fn normalize(text: &str, format: &str) -> PyResult<String> {
-    let scenario = match format {
-        "toml" => Stated::from_toml(text),
-        "json" => Stated::from_json(text),
-        other => {
-            return Err(PyValueError::new_err(format!(
-                "format: \"{other}\" is not accepted; expected \"toml\" or \"json\""
-            )));
-        }
-    };
-    scenario.map(|scenario| scenario.to_json()).map_err(|error| refused(&error))
-}
-
-/// Hash of a scenario's canonical form: 16 hexadecimal digits.
-#[pyfunction]
-fn scenario_hash(json_text: &str) -> PyResult<String> {
-    Ok(format!("{:016x}", stated(json_text)?.hash()))
-}
-
-/// Settings of a scenario without effect, one sentence each.
-#[pyfunction]
-fn warnings(json_text: &str) -> PyResult<Vec<String>> {
-    Ok(stated(json_text)?.warnings())
 }
 
 /// How an external congestion control violates a property that every algorithm has, as a sentence; `None` if it has all.
@@ -187,11 +158,11 @@ type JournalTables = (ArrowColumns, Vec<(&'static str, &'static str)>, u64);
 /// about ten times a second with the simulated time, in s. `journal` is the position of a flow with the first and the
 /// last nanosecond for which a journal is kept. `capture` says which files of packets and events are written.
 #[pyfunction]
-#[pyo3(signature = (json_text, seed, run, controls=None, *, clock=None, journal=None, capture=None))]
+#[pyo3(signature = (scenario, seed, run, controls=None, *, clock=None, journal=None, capture=None))]
 #[allow(clippy::too_many_arguments, reason = "arguments of Python, most by name")]
 fn run(
     py: Python<'_>,
-    json_text: &str,
+    scenario: &Bound<'_, PyStated>,
     seed: u64,
     run: u64,
     controls: Option<Py<PyAny>>,
@@ -200,7 +171,7 @@ fn run(
     capture: Option<capture::Request>,
 ) -> PyResult<RunResult> {
     let hosts = Hosts::new(controls);
-    let scenarios = [hosts.runnable(json_text)?];
+    let scenarios = [hosts.bind(scenario.get().0.clone(), &[])?];
     let journal = journal.map(|(flow, from, until)| Request { flow, window: (Time(from), Time(until)) });
     let recorder =
         capture.map(|request| Recorder::begin(&scenarios[0], request, hosts.fault())).transpose()?;
@@ -214,11 +185,11 @@ fn run(
 
 /// Runs many jobs on threads; see [`many`] and [`run`].
 #[pyfunction]
-#[pyo3(signature = (json_texts, jobs, threads, progress=None, *, finished=None, partial=false, controls=None))]
+#[pyo3(signature = (scenarios, jobs, threads, progress=None, *, finished=None, partial=false, controls=None))]
 #[allow(clippy::too_many_arguments, reason = "arguments of Python, most by name")]
 fn run_many(
     py: Python<'_>,
-    json_texts: Vec<String>,
+    scenarios: Vec<Bound<'_, PyStated>>,
     jobs: Vec<(usize, u64, u64)>,
     threads: usize,
     progress: Option<Py<PyAny>>,
@@ -227,7 +198,8 @@ fn run_many(
     controls: Option<Py<PyAny>>,
 ) -> PyResult<ManyResult> {
     let hosts = Hosts::new(controls);
-    let scenarios = json_texts.iter().map(|text| hosts.runnable(text)).collect::<PyResult<Vec<_>>>()?;
+    let bound = scenarios.iter().map(|scenario| hosts.bind(scenario.get().0.clone(), &[]));
+    let scenarios = bound.collect::<PyResult<Vec<_>>>()?;
     if let Some(&(index, ..)) = jobs.iter().find(|&&(index, ..)| index >= scenarios.len()) {
         return Err(PyValueError::new_err(format!(
             "jobs: scenario {index} is not accepted; expected an index below {}",
@@ -252,6 +224,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<events::Segment>()?;
     module.add_class::<events::Setup>()?;
     module.add_class::<events::Undo>()?;
+    module.add_class::<PyStated>()?;
     module.add_class::<ArrowColumns>()?;
     module.add_class::<RunResult>()?;
     module.add_class::<ManyResult>()?;
@@ -262,9 +235,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue_text, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(hosts::load_library, module)?)?;
-    module.add_function(wrap_pyfunction!(normalize, module)?)?;
-    module.add_function(wrap_pyfunction!(scenario_hash, module)?)?;
-    module.add_function(wrap_pyfunction!(warnings, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::parse_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
     Ok(())

@@ -5,7 +5,7 @@ use crate::agent::{Agent, AgentHost, COLUMNS, Lever, Row};
 use crate::control::Fault;
 use crate::hosts::Hosts;
 use crate::many::internal_error;
-use crate::stated;
+use crate::scenario::PyStated;
 use dumbbell_sim::{Scenario, Stated, Steps};
 use dumbbell_units::Time;
 use pyo3::exceptions::PyValueError;
@@ -118,8 +118,6 @@ pub struct Episodes {
     factor: f64,
     threads: usize,
     controls: Option<Py<PyAny>>,
-    /// The last scenario that was read, with its text.
-    known: Option<(String, Stated)>,
     episodes: Vec<Option<Episode>>,
 }
 
@@ -157,7 +155,6 @@ impl Episodes {
             factor,
             threads,
             controls,
-            known: None,
             episodes: (0..count).map(|_| None).collect(),
         }
     }
@@ -167,13 +164,12 @@ impl Episodes {
         &mut self,
         py: Python<'py>,
         places: Vec<usize>,
-        json_texts: Vec<String>,
+        scenarios: Vec<Bound<'py, PyStated>>,
         seeds: Vec<u64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        for ((&place, text), &seed) in places.iter().zip(&json_texts).zip(&seeds) {
+        for ((&place, scenario), &seed) in places.iter().zip(&scenarios).zip(&seeds) {
             let hosts = Hosts::new(self.controls.as_ref().map(|find| find.clone_ref(py)));
-            let stated = self.read(text)?;
-            let episode = Episode::new(stated, &self.flow, &hosts, seed)?;
+            let episode = Episode::new(scenario.get().0.clone(), &self.flow, &hosts, seed)?;
             *self.place(place)? = Some(episode);
         }
         self.advance(py, &places, &vec![None; places.len()], Episode::begin)
@@ -196,17 +192,6 @@ impl Episodes {
     fn place(&mut self, place: usize) -> PyResult<&mut Option<Episode>> {
         let error = || PyValueError::new_err(format!("there is no run at place {place}"));
         self.episodes.get_mut(place).ok_or_else(error)
-    }
-
-    fn read(&mut self, text: &str) -> PyResult<Stated> {
-        match &self.known {
-            Some((known, read)) if known == text => Ok(read.clone()),
-            _ => {
-                let read = stated(text)?;
-                self.known = Some((text.to_owned(), read.clone()));
-                Ok(read)
-            }
-        }
     }
 
     /// Acts on the runs at some places and advances each.

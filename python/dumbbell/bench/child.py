@@ -40,14 +40,14 @@ def _loaded(file: str) -> Any:
 
 
 def _runs(engine: Any, text: str, runs: int, payload: int, flows: list[str] | None) -> dict[str, Any]:
-    """Execute runs one after another; count the segments delivered by `flows`, or by all flows."""
+    """Execute runs one after another, each from the text; count the segments delivered by `flows`, or by all flows."""
     cpu_s = wall_s = packets = 0.0
     events = 0
     # Only the first run counts: later ones reuse memory from the counting of results.
     peak_bytes = 0
     for number in range(runs):
         begin_cpu, begin_wall = _cpu_s(), time.perf_counter()
-        result = engine.run(text, 1, number)
+        result = engine.run(engine.Stated(text, "json"), 1, number)
         cpu_s += _cpu_s() - begin_cpu
         wall_s += time.perf_counter() - begin_wall
         peak_bytes = peak_bytes or _peak_bytes()
@@ -72,7 +72,7 @@ def _batch(engine: Any, text: str, runs: int, threads: int) -> dict[str, Any]:
     """Run a batch of replications on some threads."""
     jobs = [(0, 1, number) for number in range(runs)]
     begin_cpu, begin_wall = _cpu_s(), time.perf_counter()
-    engine.run_many([text], jobs, threads)
+    engine.run_many([engine.Stated(text, "json")], jobs, threads)
     return {"cpu_s": _cpu_s() - begin_cpu, "wall_s": time.perf_counter() - begin_wall}
 
 

@@ -76,7 +76,7 @@ class Episodes:
         self._reward = (
             PowerReward() if reward is None else function("reward", reward, "a function of Intervals")
         )
-        # Text for the engine and rate of the bottleneck of the scenario that all episodes share.
+        # What the engine has read, and the rate of the bottleneck, of the scenario that all episodes share.
         self._shared = None if self._draw else self._prepared(first)
         self._engine = _engine.Episodes(
             self.count,
@@ -96,16 +96,16 @@ class Episodes:
 
     def begin(self, places: Sequence[int]) -> Intervals:
         """Begin new episodes at some places, run each through its first interval, and return these."""
-        texts, seeds = [], []
+        scenarios, seeds = [], []
         for place in places:
             generator = self._generators[place]
             if generator is None:
                 generator = self._generators[place] = seeding.np_random(None)[0]
-            text, capacity = self._shared or self._prepared(self._drawn(generator))
+            stated, capacity = self._shared or self._prepared(self._drawn(generator))
             self._capacities[place] = capacity
-            texts.append(text)
+            scenarios.append(stated)
             seeds.append(int(generator.integers(2**63)))
-        return self._intervals(self._engine.reset(places, texts, seeds), places)
+        return self._intervals(self._engine.reset(places, scenarios, seeds), places)
 
     def step(self, places: Sequence[int], actions: NDArray[np.float64]) -> Intervals:
         """Act on the runs at some places, one action for each, and return their next intervals."""
@@ -137,8 +137,8 @@ class Episodes:
             raise refusal("scenario", type(drawn).__name__, accepted, quoted=False)
         return drawn
 
-    def _prepared(self, scenario: Scenario) -> tuple[str, float]:
-        """Return the text of a scenario whose flow has an agent, and the rate of its bottleneck in bytes/s."""
+    def _prepared(self, scenario: Scenario) -> tuple[_engine.Stated, float]:
+        """Return a scenario whose flow has an agent, as the engine has read it, and the rate of its bottleneck in bytes/s."""
         data = scenario.to_dict()
         _flow(scenario, self._flow)
         if data.pop("probes", None):
@@ -154,7 +154,7 @@ class Episodes:
             capacity = min(bits_per_second(link["rate"], "links.rate") for link in links) / 8
         steered = Scenario.from_dict(data)
         external.prepare([steered])
-        return steered.canonical_json, capacity
+        return steered.stated, capacity
 
 
 def actions_of(action: ArrayLike, count: int) -> NDArray[np.float64]:

@@ -300,12 +300,18 @@ class Scenario(Part):
     measure_from: str | None = None
     measure_until: str | None = None
     delay_percentiles: bool | None = None
-    canonical_json: str = field(init=False, repr=False)
-    """The engine's canonical JSON text: every default stated, every unit in its base form."""
+    stated: _engine.Stated = field(init=False, repr=False)
+    """The scenario as the engine has read it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "canonical_json", _normalize(canonical(self.to_dict())))
+        if "stated" not in self.__dict__:
+            object.__setattr__(self, "stated", _stated(canonical(self.to_dict())))
+
+    @cached_property
+    def canonical_json(self) -> str:
+        """The engine's canonical JSON text: every default stated, every unit in its base form."""
+        return self.stated.canonical_json()
 
     def __eq__(self, other: object) -> bool:
         return self.canonical_json == other.canonical_json if isinstance(other, Scenario) else NotImplemented
@@ -356,9 +362,16 @@ class Scenario(Part):
             raise refusal("scenario", type(data).__name__, "a table of fields", quoted=False)
         # The engine speaks first: its errors name the whole path of a field and a near miss.
         found = plain(data, "")
-        stated = with_controls(with_traces(found, Path()) or found)
-        _normalize(stated)
-        return super().from_dict(stated)
+        completed = with_controls(with_traces(found, Path()) or found)
+        return cls._of(completed, _stated(canonical(completed)))
+
+    @classmethod
+    def _of(cls, data: dict[str, Any], stated: _engine.Stated) -> Self:
+        """Return the scenario of plain data that the engine has read."""
+        scenario = cls.__new__(cls)
+        object.__setattr__(scenario, "stated", stated)
+        cls.__init__(scenario, **cls.values_of(data))
+        return scenario
 
     @classmethod
     def from_text(
@@ -398,11 +411,18 @@ class Scenario(Part):
         decoded = _decoded(text, source)
         if form is None:
             form = "json" if decoded.lstrip().startswith("{") else "toml"
-        completed = _completed(decoded, form, Path(folder))
-        if completed is not None:
-            return cls.from_dict(completed)
-        _normal(decoded, form)
-        return cls.from_dict(parsed(decoded, form, source))
+        try:
+            data = parsed(decoded, form, source)
+        except ScenarioError:
+            # The engine says what is wrong, and where.
+            _read(decoded, form)
+            raise
+        if isinstance(data, dict):
+            completed = with_controls(with_traces(data, Path(folder)) or data, Path(folder))
+            if canonical(completed) != data:
+                return cls.from_dict(completed)
+        stated = _read(decoded, form)
+        return cls._of(plain(data, ""), stated)
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
@@ -464,12 +484,12 @@ class Scenario(Part):
 
         `dumbbell.run` and `dumbbell.run_many` warn of it.
         """
-        return tuple(_engine.warnings(self.canonical_json))
+        return tuple(self.stated.warnings())
 
     @cached_property
     def hash(self) -> str:
         """Sixteen hexadecimal digits of the canonical form: equal for scenarios that mean the same."""
-        return _engine.scenario_hash(self.canonical_json)
+        return self.stated.hash()
 
     def _repr_html_(self) -> str:
         return html_of(self)
@@ -516,19 +536,20 @@ class Scenario(Part):
         return type(self).from_dict(data)
 
 
-def _normalize(data: dict[str, Any]) -> str:
+def _stated(data: dict[str, Any]) -> _engine.Stated:
+    """Return what the engine reads from plain data."""
     try:
-        return _normal(json.dumps(data), "json")
+        return _read(json.dumps(data), "json")
     except ValueError:
         # The engine only knows the place in a text that nobody wrote.
         _refuse_unwritable(data, "")
         raise
 
 
-def _normal(text: str, form: Form) -> str:
-    """Return the canonical form of a document; an error suggests the unit that was meant."""
+def _read(text: str, form: Form) -> _engine.Stated:
+    """Return what the engine reads from a document; an error suggests the unit that was meant."""
     try:
-        return _engine.normalize(text, form)
+        return _engine.Stated(text, form)
     except ScenarioError as error:
         suggest_unit(error)
         raise
@@ -551,19 +572,6 @@ def _refuse_unwritable(value: Any, path: str) -> None:
             raise refusal(path or "scenario", shown, "text of Unicode characters", quoted=False) from None
     elif isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise refusal(path or "scenario", value, "a number of at most 64 bits")
-
-
-def _completed(text: str, form: Form, folder: Path) -> dict[str, Any] | None:
-    """Return the data of a file with the traces and controls that it names; ``None`` if it names none, or cannot be parsed."""
-    try:
-        data = parsed(text, form, "")
-    except ScenarioError:
-        # The engine says what is wrong, and where.
-        return None
-    if not isinstance(data, dict):
-        return None
-    completed = with_controls(with_traces(data, folder) or data, folder)
-    return None if completed == data else completed
 
 
 def _decoded(content: str | bytes, source: str) -> str:

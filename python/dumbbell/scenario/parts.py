@@ -138,6 +138,11 @@ class Part(Stated):
         ScenarioError
             A field is not one of this class.
         """
+        return cls(**cls.values_of(data))
+
+    @classmethod
+    def values_of(cls, data: Data) -> dict[str, Any]:
+        """Return the values of the fields that a plain table states, by name; see `from_dict`."""
         names = {item.name.rstrip("_"): item.name for item in fields(cls) if item.init}
         values: dict[str, Any] = {}
         for key, value in data.items():
@@ -147,7 +152,7 @@ class Part(Stated):
                 )
             reader = cls.readers.get(names[key])
             values[names[key]] = reader(value) if reader is not None else value
-        return cls(**values)
+        return values
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plain table of the part, without defaults."""

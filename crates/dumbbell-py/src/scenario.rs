@@ -1,0 +1,68 @@
+//! A scenario as the engine has read it, and quantities in base units.
+
+use crate::refused;
+use dumbbell_sim::Stated;
+use dumbbell_units::spec::{Field, Node};
+use dumbbell_units::{Bytes, Rate, Time, Value};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// A valid scenario: read once, it can be run any number of times. Its congestion controls need not be here.
+#[pyclass(frozen, module = "dumbbell._engine", name = "Stated")]
+pub struct PyStated(pub Stated);
+
+#[pymethods]
+impl PyStated {
+    /// Reads a scenario from TOML or JSON.
+    #[new]
+    fn new(text: &str, format: &str) -> PyResult<Self> {
+        let read = match format {
+            "toml" => Stated::from_toml(text),
+            "json" => Stated::from_json(text),
+            other => {
+                return Err(not_accepted("format", other, "\"toml\" or \"json\""));
+            }
+        };
+        read.map(PyStated).map_err(|error| refused(&error))
+    }
+
+    /// Its canonical JSON text: every default stated, every unit in its base form.
+    fn canonical_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    /// Hash of its canonical form: 16 hexadecimal digits.
+    fn hash(&self) -> String {
+        format!("{:016x}", self.0.hash())
+    }
+
+    /// Settings without effect, one sentence each.
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings()
+    }
+
+    /// What pickles and copies are made of.
+    fn __getnewargs__(&self) -> (String, &'static str) {
+        (self.0.to_json(), "json")
+    }
+}
+
+/// A quantity with its unit in whole base units: a time in ns, a rate in bit/s or a size in bytes.
+#[pyfunction]
+pub fn parse_quantity(text: &str, kind: &str) -> PyResult<u64> {
+    let value = Value::from(text);
+    let node = Node::root(&value);
+    let read = match kind {
+        "time" => Time::decode(&node).map(|time| time.0),
+        "rate" => Rate::decode(&node).map(|rate| rate.0),
+        "size" => Bytes::decode(&node).map(|size| size.0),
+        other => {
+            return Err(not_accepted("kind", other, "\"time\", \"rate\" or \"size\""));
+        }
+    };
+    read.map_err(|error| refused(&error))
+}
+
+fn not_accepted(argument: &str, value: &str, accepted: &str) -> PyErr {
+    PyValueError::new_err(format!("{argument}: \"{value}\" is not accepted; expected {accepted}"))
+}
