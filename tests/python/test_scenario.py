@@ -36,6 +36,7 @@ from dumbbell import (
     Transfer,
     Uniform,
     Vegas,
+    _engine,
     topologies,
 )
 from dumbbell import scenario as builders
@@ -617,3 +618,22 @@ def test_a_link_names_a_trace_file(tmp_path: Path, suffix: str) -> None:
     trace.unlink()
     with pytest.raises(FileNotFoundError):
         Scenario.from_file(file)
+
+
+def test_the_engine_reads_a_scenario_once(monkeypatch, tmp_path):
+    readings = []
+
+    def reading(text, form):
+        readings.append(form)
+        return engine_stated(text, form)
+
+    engine_stated = _engine.Stated
+    monkeypatch.setattr(_engine, "Stated", reading)
+    scenario = built()
+    assert readings.pop() == "json"
+    (tmp_path / "scenario.toml").write_text(scenario.to_toml())
+    assert dumbbell.run(tmp_path / "scenario.toml").scenario.hash == scenario.hash
+    assert readings.pop() == "toml"
+    assert Scenario.from_dict(scenario.to_dict()).warnings == scenario.warnings
+    scenario.with_values({"duration": "2 s"})
+    assert readings == ["json", "json"]
