@@ -143,13 +143,14 @@ mod tests {
 }
 """
 
-# What a file of the engine cannot be named after: words of Rust, and what the start imports, by the name of its type.
+# What a file of the engine cannot be named after: words of Rust, and the types that the start imports or that the registry
+# has of its own.
 RUST_WORDS = frozenset((
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else", "enum",
     "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move",
     "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true", "try", "type",
     "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
-    "ack", "congestion", "context", "control", "setup", "signal", "time",
+    "ack", "congestion", "context", "control", "external", "setup", "signal", "time",
 ))  # fmt: skip
 
 REGISTRY_END = "}\n\n/// The congestion control of one connection"
