@@ -9,7 +9,7 @@ from dumbbell.control import Control
 from dumbbell.errors import ControlError, refusal
 from dumbbell.external import title
 from dumbbell.library import Library
-from dumbbell.scenario.parts import External
+from dumbbell.parts import External
 
 
 def check(algorithm: Control | type[Control] | Library) -> None:

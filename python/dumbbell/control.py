@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Self, cast, dataclass_transform
 from dumbbell import permission
 from dumbbell._engine import Ack, Congestion, Connection, RecoveryExit, Restart, Segment, Setup, Undo
 from dumbbell.errors import ScenarioError, refusal
-from dumbbell.scenario.parts import External, plain
+from dumbbell.parts import External, plain
 from dumbbell.tracebacks import frames_of
 
 __all__ = [

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from dumbbell import control, library, permission
-from dumbbell.scenario.parts import External
+from dumbbell.parts import External
 
 
 def made(name: str, parameters: Mapping[str, Any], field: str) -> External:
@@ -146,7 +146,7 @@ def _stated_in(scenarios: Iterable[Any]) -> Iterator[tuple[str, Mapping[str, Any
     """Yield the field and the statement of each control of `dumbbell.Scenario` objects, once."""
     yielded = set()
     for scenario in scenarios:
-        if '"external"' not in scenario.canonical_json:
+        if not scenario.stated.names_external():
             continue
         for flow in with_controls(scenario.to_dict())["flows"]:
             tcp = flow.get("tcp")

@@ -16,7 +16,7 @@ from dumbbell import _engine, permission
 from dumbbell.arguments import file_path
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.files import read_input
-from dumbbell.scenario.parts import External, plain
+from dumbbell.parts import External, plain
 
 # The bytes of the libraries of this process, by digest.
 known: dict[str, bytes] = {}

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.scenario.parts import plain
+from dumbbell.parts import plain
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -597,12 +597,7 @@ def run_many(
         function("progress", progress, "true, false or a function of the numbers of finished and of all runs")
     if finished is not None:
         function("finished", finished, "a function of dumbbell.Runs")
-    # A scenario that several jobs share is handed over once.
-    texts: dict[str, int] = {}
-    indexed = [
-        (texts.setdefault(job.scenario.canonical_json, len(texts)), job.seed, job.run) for job in listed
-    ]
-    scenarios = list({job.scenario.canonical_json: job.scenario for job in listed}.values())
+    scenarios, indexed = _shared(listed)
     if warn:
         warn_of(scenarios)
     external.prepare(scenarios)
@@ -634,7 +629,14 @@ def run_many(
         controls = external.pack(scenarios) if workers > 1 and external.has_classes(scenarios) else None
         result: _engine.ManyResult | processes.Tables
         if controls is not None:
-            result = processes.run_many(list(texts), indexed, workers, controls, report, finished=handed_over)
+            result = processes.run_many(
+                [scenario.canonical_json for scenario in scenarios],
+                indexed,
+                workers,
+                controls,
+                report,
+                finished=handed_over,
+            )
         else:
             result = _engine.run_many(
                 [scenario.stated for scenario in scenarios],
@@ -650,10 +652,23 @@ def run_many(
     done = _runs(listed, result)
     if result.interrupted:
         raise RunsInterrupted(replace(done, completed=result.completed))
-    if warn and len(texts) < len(listed):
+    if warn and len(scenarios) < len(listed):
         fingerprints.update(_fingerprints(done))
         _look_for_identical_runs(listed, indexed, fingerprints)
     return replace(done, completed=result.completed)
+
+
+def _shared(jobs: Sequence[Job]) -> tuple[list[Scenario], list[tuple[int, int, int]]]:
+    """Return the distinct scenarios of jobs; and for each job the place of its scenario, its seed and its run."""
+    objects = {id(job.scenario): job.scenario for job in jobs}
+    if len(objects) == 1:
+        # A canonical text of a hundred thousand flows takes longer than reading them.
+        return list(objects.values()), [(0, job.seed, job.run) for job in jobs]
+    places: dict[str, int] = {}
+    indexed = [
+        (places.setdefault(job.scenario.canonical_json, len(places)), job.seed, job.run) for job in jobs
+    ]
+    return list({job.scenario.canonical_json: job.scenario for job in jobs}.values()), indexed
 
 
 def _runs(jobs: tuple[Job, ...], result: _engine.ManyResult | processes.Tables) -> Runs:

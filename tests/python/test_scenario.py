@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
 import math
 import pickle
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -39,7 +41,8 @@ from dumbbell import (
     _engine,
     topologies,
 )
-from dumbbell import scenario as builders
+from dumbbell import scenario as scenarios
+from dumbbell.scenario import declared, stub
 
 FULL = Tcp(
     variant="vegas",
@@ -291,134 +294,73 @@ def at(schema: dict[str, Any], *steps: str) -> list[dict[str, Any]]:
     return found
 
 
-PLACES = [
-    (Scenario, ()),
-    (Node, ("nodes",)),
-    (Link, ("links",)),
-    (Flow, ("flows",)),
-    (Probe, ("probes",)),
-    (Tcp, ("flows", "tcp")),
-    (Uniform, ("flows", "start")),
-    (DelayedAck, ("flows", "tcp", "delayed_ack")),
-    (builders.DropTail, ("links", "queue")),
-    (builders.Red, ("links", "queue")),
-    (builders.Policer, ("links", "queue")),
-    (builders.CoDel, ("links", "queue")),
-    (builders.FqCoDel, ("links", "queue")),
-    (builders.Pie, ("links", "queue")),
-    (builders.FqPie, ("links", "queue")),
-    (builders.DualPi2, ("links", "queue")),
-    (builders.Cobalt, ("links", "queue")),
-    (builders.Drr, ("links", "queue")),
-    (builders.Sfq, ("links", "queue")),
-    (builders.Fq, ("links", "queue")),
-    (builders.TokenBucket, ("links", "queue")),
-    (builders.Forced, ("links", "impairments")),
-    (builders.Bernoulli, ("links", "impairments")),
-    (builders.TwoState, ("links", "impairments")),
-    (builders.CorrelatedLoss, ("links", "impairments")),
-    (builders.Gilbert, ("links", "impairments")),
-    (builders.Markov, ("links", "impairments")),
-    (builders.Jitter, ("links", "impairments")),
-    (builders.Reorder, ("links", "impairments")),
-    (builders.Duplicate, ("links", "impairments")),
-    (builders.LinkChange, ("links", "changes")),
-    (builders.Outage, ("links", "outages")),
-    (builders.Lte, ("links", "trace")),
-    (builders.MmWave, ("links", "trace")),
-    (builders.Starlink, ("links", "trace")),
-    (builders.Geo, ("links", "trace")),
-    (builders.Wifi, ("links", "wifi")),
-    (builders.Opportunities, ("links", "opportunities")),
-    (builders.Greedy, ("flows", "source")),
-    (builders.Transfer, ("flows", "source")),
-    (builders.Tcplib, ("flows", "source")),
-    (builders.Cbr, ("flows", "source")),
-    (builders.Poisson, ("flows", "source")),
-    (builders.OnOff, ("flows", "source")),
-    (builders.Video, ("flows", "source")),
-    (builders.Frames, ("flows", "source")),
-    (builders.Media, ("flows", "source")),
-    (builders.Transfers, ("flows", "source")),
-    (builders.Web, ("flows", "source")),
-    (builders.Streaming, ("flows", "source")),
-    (builders.Incast, ("flows", "source")),
-    (builders.PoissonArrivals, ("flows", "source", "arrivals")),
-    (builders.LoadArrivals, ("flows", "source", "arrivals")),
-    (builders.RegularArrivals, ("flows", "source", "arrivals")),
-    (builders.ClosedArrivals, ("flows", "source", "arrivals")),
-    (builders.FixedSizes, ("flows", "source", "document")),
-    (builders.UniformSizes, ("flows", "source", "document")),
-    (builders.ExponentialSizes, ("flows", "source", "document")),
-    (builders.ParetoSizes, ("flows", "source", "document")),
-    (builders.LognormalSizes, ("flows", "source", "document")),
-    (builders.EmpiricalSizes, ("flows", "source", "document")),
-    (builders.WebSearchSizes, ("flows", "source", "document")),
-    (builders.MiningSizes, ("flows", "source", "document")),
-    (builders.HadoopSizes, ("flows", "source", "document")),
-    (builders.CacheSizes, ("flows", "source", "document")),
-    (builders.Restart, ("flows", "restarts")),
-    (builders.Reroute, ("flows", "reroutes")),
-    (builders.BsdTimer, ("flows", "tcp", "timer")),
-    (builders.LinuxTimer, ("flows", "tcp", "timer")),
-    (builders.Rfc6298Timer, ("flows", "tcp", "timer")),
-    (builders.Pacing, ("flows", "tcp", "pacing")),
-    (builders.Vegas, ("flows", "tcp", "congestion")),
-    (builders.TahoeRecovery, ("flows", "tcp", "recovery")),
-    (builders.RenoRecovery, ("flows", "tcp", "recovery")),
-    (builders.NewRenoRecovery, ("flows", "tcp", "recovery")),
-    (builders.RackRecovery, ("flows", "tcp", "recovery")),
-    (builders.SackRecovery, ("flows", "tcp", "recovery")),
-    (builders.WindowRules, ("flows", "tcp", "window")),
-    (builders.Headers, ("flows", "tcp", "headers")),
-]
+COMPLETE = ["Queue", "Impairment", "SyntheticLink", "Source", "Sizes", "Arrivals", "Timer"]
 
 
-@pytest.mark.parametrize(("cls", "place"), PLACES, ids=[cls.__name__ for cls, _ in PLACES])
-def test_a_builder_has_the_fields_of_the_schema_and_no_others(cls, place):
-    found = at(dumbbell.schema(), *place)
-    if cls.tag is not None:
-        tag, name = cls.tag
-        found = [table for table in found if table["properties"].get(tag, {}).get("const") == name]
-    assert len(found) == 1, f"{cls.__name__} has no table of its own in the schema"
-    properties = set(found[0]["properties"]) - ({cls.tag[0]} if cls.tag is not None else set())
-    assert set(cls.schema_fields()) == properties
-    required = {
-        item.name.rstrip("_")
-        for item in dataclasses.fields(cls)
-        if item.init and item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
-    }
-    tag_field = {cls.tag[0]} if cls.tag is not None else set()
-    assert set(found[0].get("required", [])) == required | tag_field
+@pytest.mark.parametrize("name", COMPLETE)
+def test_every_kind_of_the_schema_has_a_class(name):
+    found = declared.FAMILIES[name]
+    for place in found.places:
+        kinds = {
+            table["properties"][found.tag]["const"] for table in at(dumbbell.schema(), *place.split("."))
+        }
+        assert kinds == set(found.kinds)
 
 
-def test_every_builder_is_compared_with_the_schema():
-    compared = {cls for cls, _ in PLACES}
-    bases = {
-        builders.Part,
-        builders.Arrivals,
-        builders.Sizes,
-        builders.Queue,
-        builders.Impairment,
-        builders.SyntheticLink,
-        builders.Source,
-        builders.Timer,
-        builders.Congestion,
-        builders.Recovery,
-    }
-    defined = {
-        value
-        for value in vars(builders).values()
-        if isinstance(value, type) and issubclass(value, builders.Part)
-    }
-    assert defined - bases == compared
+@pytest.mark.parametrize("name", sorted(set(declared.NAMES) - set(declared.FAMILIES)))
+def test_a_class_has_the_fields_of_the_schema_and_documents_them(name):
+    cls, tag = declared.class_of(name), declared.tag_of(name)
+    found = at(dumbbell.schema(), *declared.place_of(name).split("."))
+    if tag is not None:
+        found = [table for table in found if table["properties"].get(tag[0], {}).get("const") == tag[1]]
+    assert set(cls.names()) == set(found[0]["properties"]) - {tag and tag[0]}
+    for attribute in cls.names().values():
+        assert re.search(rf"\n{attribute}\n    [A-Z]", cls.__doc__), f"{name}.{attribute} is not documented"
 
 
-def test_every_builder_documents_its_fields():
-    for cls, _ in PLACES:
-        for item in dataclasses.fields(cls):
-            if item.init:
-                assert item.name in (cls.__doc__ or ""), f"{cls.__name__}.{item.name} is not documented"
+def test_a_scenario_has_the_fields_of_the_schema_and_documents_them():
+    assert set(Scenario.names()) == set(dumbbell.schema()["properties"])
+    assert all(attribute in Scenario.__doc__ for attribute in Scenario.names().values())
+
+
+def test_what_a_part_must_state_has_no_default():
+    with pytest.raises(TypeError, match="'from_' and 'to'"):
+        Flow(name="fg")
+    with pytest.raises(TypeError, match="'times'"):
+        dumbbell.Opportunities()
+    with pytest.raises(ScenarioError, match="is not a field of DropTail"):
+        DropTail.from_dict({"limits": "5 packets"})
+
+
+def test_parts_are_frozen_values_that_can_be_pickled():
+    part = Link(name="l", from_="a", to="b", rate="1 Mbit/s", delay="1 ms", queue=DropTail(limit="5 packets"))
+    assert pickle.loads(pickle.dumps(part)) == part == dataclasses.replace(part)
+    assert hash(part) == hash(dataclasses.replace(part)) != hash(dataclasses.replace(part, delay="2 ms"))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        part.delay = "2 ms"
+
+
+def test_the_stub_names_every_class_with_its_fields():
+    written = ast.parse(stub.text())
+    classes = {node.name: node for node in written.body if isinstance(node, ast.ClassDef)}
+    assert set(classes) == set(declared.NAMES)
+    for name in set(declared.NAMES) - set(declared.FAMILIES):
+        stated = {item.target.id for item in classes[name].body if isinstance(item, ast.AnnAssign)}
+        assert stated == set(declared.class_of(name).names().values())
+
+
+def test_parts_of_a_file_are_made_when_they_are_asked_for(tmp_path, two_hosts_data):
+    path = tmp_path / "scenario.toml"
+    path.write_text(tomli_w.dumps(two_hosts_data))
+    scenario = Scenario.from_file(path)
+    result = dumbbell.run(scenario)
+    assert "flows" not in scenario.__dict__
+    again = pickle.loads(pickle.dumps(scenario))
+    assert scenario.flows == Scenario.from_dict(two_hosts_data).flows == again.flows
+    assert scenario.to_dict() == Scenario.from_dict(two_hosts_data).to_dict()
+    assert result.fingerprint == dumbbell.run(again).fingerprint
+    with pytest.raises(AttributeError, match="'colour'"):
+        _ = scenario.colour
 
 
 def test_the_catalogue_names_everything_with_summary_and_parameters():
@@ -570,7 +512,7 @@ def test_refusals_of_either_side_have_the_same_attributes(two_hosts_data):
 
 
 def test_a_file_too_large_for_a_scenario_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(builders, "LARGEST_FILE_BYTES", 10)
+    monkeypatch.setattr(scenarios, "LARGEST_FILE_BYTES", 10)
     path = tmp_path / "large.toml"
     path.write_text(built().to_toml(), encoding="utf-8")
     with pytest.raises(ScenarioError, match="too large for a scenario"):

@@ -235,6 +235,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue_text, module)?)?;
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(hosts::load_library, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::json_of, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::parse_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;

@@ -1,11 +1,13 @@
 //! A scenario as the engine has read it, and quantities in base units.
 
 use crate::refused;
-use dumbbell_sim::Stated;
+use dumbbell_sim::{Scenario, Stated};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Bytes, Rate, Time, Value};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+const FORMATS: &str = "\"toml\" or \"json\"";
 
 /// A valid scenario: read once, it can be run any number of times. Its congestion controls need not be here.
 #[pyclass(frozen, module = "dumbbell._engine", name = "Stated")]
@@ -19,9 +21,7 @@ impl PyStated {
         let read = match format {
             "toml" => Stated::from_toml(text),
             "json" => Stated::from_json(text),
-            other => {
-                return Err(not_accepted("format", other, "\"toml\" or \"json\""));
-            }
+            other => return Err(not_accepted("format", other, FORMATS)),
         };
         read.map(PyStated).map_err(|error| refused(&error))
     }
@@ -41,10 +41,26 @@ impl PyStated {
         self.0.warnings()
     }
 
+    /// Whether a flow names a congestion control from outside the registry.
+    fn names_external(&self) -> bool {
+        self.0.names_external()
+    }
+
     /// What pickles and copies are made of.
     fn __getnewargs__(&self) -> (String, &'static str) {
         (self.0.to_json(), "json")
     }
+}
+
+/// The JSON text of what a document contains, be it a valid scenario or not.
+#[pyfunction]
+pub fn json_of(text: &str, format: &str) -> PyResult<String> {
+    let read = match format {
+        "toml" => Scenario::toml_value(text),
+        "json" => Scenario::json_value(text),
+        other => return Err(not_accepted("format", other, FORMATS)),
+    };
+    read.map(|value| value.to_string()).map_err(|error| refused(&error))
 }
 
 /// A quantity with its unit in whole base units: a time in ns, a rate in bit/s or a size in bytes.

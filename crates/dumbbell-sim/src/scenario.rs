@@ -4,7 +4,7 @@ use crate::quantity::{Measure, Quantity};
 use dumbbell_net::{LinkSpec, SourceSpec};
 use dumbbell_tcp::Tcp;
 use dumbbell_units::random::name_hash;
-use dumbbell_units::spec::{Field, Members, Node, SpecError, any_of, closed_object};
+use dumbbell_units::spec::{Field, Members, Node, SpecError, any_of, closed_object, described};
 use dumbbell_units::{Time, Value, params};
 use serde_json::json;
 
@@ -112,7 +112,7 @@ impl Field for Start {
     }
     fn schema() -> Value {
         let mut members = Members::new();
-        members.insert("uniform".into(), Vec::<Time>::schema());
+        members.insert("uniform".into(), described(Vec::<Time>::schema(), "The earliest and the latest time."));
         any_of(vec![Time::schema(), closed_object(members, &["uniform"])])
     }
 }

@@ -53,6 +53,11 @@ impl Stated {
         self.0.warnings()
     }
 
+    /// Whether a flow names a congestion control from outside the registry.
+    pub fn names_external(&self) -> bool {
+        self.0.flows.iter().any(|flow| flow.tcp.as_ref().is_some_and(|tcp| tcp.0.external.is_some()))
+    }
+
     /// The scenario with the external congestion controls of its flows bound to their hosts.
     ///
     /// # Errors
@@ -118,6 +123,7 @@ mod tests {
     fn a_control_without_a_host_is_an_error_of_the_scenario() {
         let value = stated(&json!({ "external": { "name": "python:module.Class", "digest": "1" } }));
         let read = Stated::from_value(&value).expect("a valid statement");
+        assert!(read.names_external());
         assert_eq!(Stated::from_json(&read.to_json()), Ok(read.clone()));
         let text = "flows.f.tcp.external.name: \"python:module.Class\" is not accepted; expected a congestion control \
             of the registry: no others run here";

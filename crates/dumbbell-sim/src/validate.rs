@@ -64,15 +64,23 @@ impl Scenario {
         Ok(json_of(toml::Value::Table(table)))
     }
 
+    /// Reads JSON as the value that [`from_value`](Self::from_value) takes.
+    ///
+    /// # Errors
+    ///
+    /// The text is not JSON.
+    pub fn json_value(text: &str) -> Result<Value, SpecError> {
+        serde_json::from_str(text).map_err(|error| {
+            refuse(format!("line {}", error.line()), error.to_string(), "a scenario in JSON")
+        })
+    }
+
     /// Reads a scenario from JSON, without binding it.
     pub(crate) fn stated_in_json(text: &str) -> Result<Scenario, SpecError> {
         if let Some(scenario) = Scenario::from_sound_json(text) {
             return Ok(scenario);
         }
-        let value: Value = serde_json::from_str(text).map_err(|error| {
-            refuse(format!("line {}", error.line()), error.to_string(), "a scenario in JSON")
-        })?;
-        Scenario::stated_by(&value)
+        Scenario::stated_by(&Scenario::json_value(text)?)
     }
 
     /// Reads the elements of long lists one by one, because a tree of a hundred thousand flows would take many times

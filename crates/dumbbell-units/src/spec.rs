@@ -532,7 +532,7 @@ macro_rules! tagged {
             }
             fn schema() -> $crate::Value {
                 $crate::spec::tagged_schema($tag, &[$(
-                    ($text, <$Params as $crate::spec::Params>::infos())
+                    ($text, $crate::spec::doc(&[$($doc),+]), <$Params as $crate::spec::Params>::infos())
                 ),+])
             }
         }
@@ -542,6 +542,12 @@ macro_rules! tagged {
 /// JSON Schema of a value that satisfies one of several schemas.
 pub fn any_of(schemas: Vec<Value>) -> Value {
     json!({ "anyOf": schemas })
+}
+
+/// A JSON Schema with a description.
+pub fn described(mut schema: Value, description: &str) -> Value {
+    schema["description"] = json!(description);
+    schema
 }
 
 /// JSON Schema of a table with these members and no others.
@@ -629,14 +635,14 @@ pub fn with_tag(tag: &str, name: &str, members: Map<String, Value>) -> Value {
     Value::Object(table)
 }
 
-/// JSON Schema of a tagged choice.
-pub fn tagged_schema(tag: &str, variants: &[(&str, Vec<ParamInfo>)]) -> Value {
-    let names: Vec<&str> = variants.iter().map(|(name, _)| *name).collect();
+/// JSON Schema of a tagged choice between variants, each with its name, its summary and its parameters.
+pub fn tagged_schema(tag: &str, variants: &[(&str, String, Vec<ParamInfo>)]) -> Value {
+    let names: Vec<&str> = variants.iter().map(|(name, ..)| *name).collect();
     let mut any = vec![choice_schema(&names)];
-    for (name, infos) in variants {
+    for (name, summary, infos) in variants {
         let mut extra = Map::new();
         extra.insert(tag.to_owned(), json!({ "const": name }));
-        any.push(table_schema(infos, extra, &[tag]));
+        any.push(described(table_schema(infos, extra, &[tag]), summary));
     }
     json!({ "anyOf": any })
 }
@@ -844,6 +850,7 @@ mod tests {
         assert_eq!(Colour::ALL.len(), 2);
         assert_eq!(Thing::One(Example::default()).name(), "one");
         assert_eq!(Thing::catalogue()[0]["parameters"][0]["name"], "rate");
+        assert_eq!(Thing::schema()["anyOf"][1]["description"], "An example.");
     }
 
     fn parse<T: Field>(value: Value) -> Result<T, SpecError> {

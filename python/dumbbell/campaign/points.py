@@ -11,8 +11,8 @@ from dumbbell.addressing import value_at
 from dumbbell.arguments import MOST_RUNS
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.parameters import shown
+from dumbbell.parts import plain
 from dumbbell.scenario import Data, Scenario
-from dumbbell.scenario.parts import plain
 
 MOST_POINTS = 10_000_000
 

@@ -33,9 +33,9 @@ from dumbbell.evaluation.study import SUBJECT, Case, Study
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.judge.baseline import Comparison, compared
 from dumbbell.library import Library
+from dumbbell.parts import External
 from dumbbell.quantities import nanoseconds
 from dumbbell.scenario import Scenario
-from dumbbell.scenario.parts import External
 
 BASELINES = ("reno", "cubic")
 """The default baselines, if registered."""

@@ -16,209 +16,33 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import tomli_w
 
 from dumbbell import _engine, addressing
 from dumbbell.arguments import file_path
-from dumbbell.documents import Form, parsed
+from dumbbell.documents import Form
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.external import canonical, with_controls
 from dumbbell.files import read_input
-from dumbbell.scenario.flows import Flow, Reroute, Restart, Uniform
-from dumbbell.scenario.impairments import (
-    Bernoulli,
-    CorrelatedLoss,
-    Duplicate,
-    Forced,
-    Gilbert,
-    Impairment,
-    Jitter,
-    Markov,
-    Reorder,
-    TwoState,
-)
-from dumbbell.scenario.network import (
-    Link,
-    LinkChange,
-    Node,
-    Opportunities,
-    Outage,
-    Wifi,
-)
+from dumbbell.parts import Data, Part, plain
+from dumbbell.scenario import builders, declared
 from dumbbell.scenario.opportunities import with_traces
-from dumbbell.scenario.parts import Data, Part, each, plain, table
-from dumbbell.scenario.queues import (
-    Cobalt,
-    CoDel,
-    DropTail,
-    Drr,
-    DualPi2,
-    Fq,
-    FqCoDel,
-    FqPie,
-    Pie,
-    Policer,
-    Queue,
-    Red,
-    Sfq,
-    TokenBucket,
-)
-from dumbbell.scenario.sources import (
-    Arrivals,
-    CacheSizes,
-    Cbr,
-    ClosedArrivals,
-    EmpiricalSizes,
-    ExponentialSizes,
-    FixedSizes,
-    Frames,
-    Greedy,
-    HadoopSizes,
-    Incast,
-    LoadArrivals,
-    LognormalSizes,
-    Media,
-    MiningSizes,
-    OnOff,
-    ParetoSizes,
-    Poisson,
-    PoissonArrivals,
-    RegularArrivals,
-    Sizes,
-    Source,
-    Streaming,
-    Tcplib,
-    Transfer,
-    Transfers,
-    UniformSizes,
-    Video,
-    Web,
-    WebSearchSizes,
-)
-from dumbbell.scenario.synthetic import (
-    Geo,
-    Lte,
-    MmWave,
-    Starlink,
-    SyntheticLink,
-)
-from dumbbell.scenario.tcp import (
-    BsdTimer,
-    Congestion,
-    DelayedAck,
-    Headers,
-    LinuxTimer,
-    NewRenoRecovery,
-    Pacing,
-    RackRecovery,
-    Recovery,
-    RenoRecovery,
-    Rfc6298Timer,
-    SackRecovery,
-    TahoeRecovery,
-    Tcp,
-    Timer,
-    Vegas,
-    WindowRules,
-)
 from dumbbell.scenario.units import suggest_unit
 from dumbbell.shown import html_of
 
-__all__ = [
-    "Arrivals",
-    "Bernoulli",
-    "BsdTimer",
-    "CacheSizes",
-    "Cbr",
-    "ClosedArrivals",
-    "CoDel",
-    "Cobalt",
-    "Congestion",
-    "CorrelatedLoss",
+if TYPE_CHECKING:
+    from dumbbell.scenario.builders import *  # noqa: F403
+    from dumbbell.scenario.builders import Flow, Link, Node, Probe
+
+__all__ = [  # the names are known when the schema is
     "Data",
-    "DelayedAck",
-    "DropTail",
-    "Drr",
-    "DualPi2",
-    "Duplicate",
-    "EmpiricalSizes",
-    "ExponentialSizes",
-    "FixedSizes",
-    "Flow",
-    "Forced",
-    "Fq",
-    "FqCoDel",
-    "FqPie",
-    "Frames",
-    "Geo",
-    "Gilbert",
-    "Greedy",
-    "HadoopSizes",
-    "Headers",
-    "Impairment",
-    "Incast",
-    "Jitter",
-    "Link",
-    "LinkChange",
-    "LinuxTimer",
-    "LoadArrivals",
-    "LognormalSizes",
-    "Lte",
-    "Markov",
-    "Media",
-    "MiningSizes",
-    "MmWave",
-    "NewRenoRecovery",
-    "Node",
-    "OnOff",
-    "Opportunities",
-    "Outage",
-    "Pacing",
-    "ParetoSizes",
     "Part",
-    "Pie",
-    "Poisson",
-    "PoissonArrivals",
-    "Policer",
-    "Probe",
-    "Queue",
-    "RackRecovery",
-    "Recovery",
-    "Red",
-    "RegularArrivals",
-    "RenoRecovery",
-    "Reorder",
-    "Reroute",
-    "Restart",
-    "Rfc6298Timer",
-    "SackRecovery",
     "Scenario",
-    "Sfq",
-    "Sizes",
-    "Source",
-    "Starlink",
-    "Streaming",
-    "SyntheticLink",
-    "TahoeRecovery",
-    "Tcp",
-    "Tcplib",
-    "Timer",
-    "TokenBucket",
-    "Transfer",
-    "Transfers",
-    "TwoState",
-    "Uniform",
-    "UniformSizes",
-    "Vegas",
-    "Video",
-    "Web",
-    "WebSearchSizes",
-    "Wifi",
-    "WindowRules",
+    *declared.NAMES,
 ]
 
 # A scenario file is a few kilobytes; the bound keeps a device or a capture given by mistake from filling
@@ -228,26 +52,15 @@ LARGEST_FILE_BYTES = 64 * 1024 * 1024
 SOURCES = "a Scenario, the name of a scenario file, or a table of fields"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Probe(Part):
-    """Records quantities over time.
+def __getattr__(name: str) -> Any:
+    if name in declared.NAMES:
+        return getattr(builders, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-    Parameters
-    ----------
-    quantities
-        Of flows: ``cwnd``, ``cwnd_base``, ``ssthresh``, ``flight_size``, ``srtt``, ``rto``, ``base_rtt``, ``vegas_diff``,
-        ``alpha``, ``bandwidth``, ``seq_sent``, ``seq_acked``, ``delivered``, ``tcp_events``, ``transfers``; of links:
-        ``backlog``, ``drops``, ``losses``.
-    flows, links
-        Names of the observed items; ``*`` for all.
-    period
-        Sampling period, a time; without it every change is recorded.
-    """
 
-    quantities: Sequence[str]
-    flows: Sequence[str] | None = None
-    links: Sequence[str] | None = None
-    period: str | None = None
+def _omitted() -> Any:
+    """Return a field that is None if not given, but no attribute of the class: see `Scenario.__getattr__`."""
+    return field(default_factory=lambda: None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -284,29 +97,34 @@ class Scenario(Part):
         A field, a unit, a value or a reference between parts is not accepted.
     """
 
-    readers: ClassVar = {
-        "nodes": each(table(Node)),
-        "links": each(table(Link)),
-        "flows": each(table(Flow)),
-        "probes": each(table(Probe)),
-    }
-    name: str | None = None
+    readers: ClassVar = {name: partial(declared.read, name) for name in ("nodes", "links", "flows", "probes")}
+    name: str | None = _omitted()
     duration: str
     nodes: Sequence[Node | str | Data]
     links: Sequence[Link | Data]
     flows: Sequence[Flow | Data]
-    probes: Sequence[Probe | Data] | None = None
-    stop_when_complete: Sequence[str] | None = None
-    measure_from: str | None = None
-    measure_until: str | None = None
-    delay_percentiles: bool | None = None
+    probes: Sequence[Probe | Data] | None = _omitted()
+    stop_when_complete: Sequence[str] | None = _omitted()
+    measure_from: str | None = _omitted()
+    measure_until: str | None = _omitted()
+    delay_percentiles: bool | None = _omitted()
     stated: _engine.Stated = field(init=False, repr=False)
     """The scenario as the engine has read it."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if "stated" not in self.__dict__:
-            object.__setattr__(self, "stated", _stated(canonical(self.to_dict())))
+            self.__dict__["stated"] = _stated(canonical(self.to_dict()))
+
+    def __getattr__(self, name: str) -> Any:
+        # Parts of a document that only the engine has read are made when one is asked for.
+        document = self.__dict__.get("_document")
+        if document is None or name not in self.names().values():
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        made = self._of(_data_of(*document), self.stated)
+        self.__dict__.update(made.__dict__)
+        self.__dict__.pop("_document", None)
+        return made.__dict__[name]
 
     @cached_property
     def canonical_json(self) -> str:
@@ -361,15 +179,14 @@ class Scenario(Part):
         if not isinstance(data, Mapping):
             raise refusal("scenario", type(data).__name__, "a table of fields", quoted=False)
         # The engine speaks first: its errors name the whole path of a field and a near miss.
-        found = plain(data, "")
-        completed = with_controls(with_traces(found, Path()) or found)
+        completed = _completed(plain(data, ""), Path())
         return cls._of(completed, _stated(canonical(completed)))
 
     @classmethod
     def _of(cls, data: dict[str, Any], stated: _engine.Stated) -> Self:
         """Return the scenario of plain data that the engine has read."""
         scenario = cls.__new__(cls)
-        object.__setattr__(scenario, "stated", stated)
+        scenario.__dict__["stated"] = stated
         cls.__init__(scenario, **cls.values_of(data))
         return scenario
 
@@ -412,17 +229,19 @@ class Scenario(Part):
         if form is None:
             form = "json" if decoded.lstrip().startswith("{") else "toml"
         try:
-            data = parsed(decoded, form, source)
+            stated = _read(decoded, form)
         except ScenarioError:
-            # The engine says what is wrong, and where.
-            _read(decoded, form)
-            raise
-        if isinstance(data, dict):
-            completed = with_controls(with_traces(data, Path(folder)) or data, Path(folder))
-            if canonical(completed) != data:
-                return cls.from_dict(completed)
-        stated = _read(decoded, form)
-        return cls._of(plain(data, ""), stated)
+            data = _data_of(decoded, form)
+            # What it names may be outside of the engine: traces, controls.
+            completed = _completed(data, Path(folder)) if isinstance(data, dict) else data
+            if completed == data:
+                raise
+            return cls.from_dict(completed)
+        if stated.names_external():
+            return cls.from_dict(_completed(_data_of(decoded, form), Path(folder)))
+        scenario = cls.__new__(cls)
+        scenario.__dict__.update(stated=stated, _document=(decoded, form))
+        return scenario
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:
@@ -534,6 +353,16 @@ class Scenario(Part):
                 raise refusal("values", address, 'addresses such as "links.r1-r2.rate"')
             addressing.set_value(data, address, None if value is None else plain(value, address), resolved)
         return type(self).from_dict(data)
+
+
+def _completed(data: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the data of a scenario with the traces and the controls that it names, by files of a folder."""
+    return with_controls(with_traces(data, folder) or data, folder)
+
+
+def _data_of(text: str, form: Form) -> Any:
+    """Return what a document contains, without defaults."""
+    return json.loads(_engine.json_of(text, form))
 
 
 def _stated(data: dict[str, Any]) -> _engine.Stated:

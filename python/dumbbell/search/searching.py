@@ -17,8 +17,8 @@ from dumbbell.arguments import LARGEST_SEED, file_path, thread_count, whole_numb
 from dumbbell.control import Control
 from dumbbell.errors import ResultsError, installation, refusal
 from dumbbell.files import make_folder
+from dumbbell.parts import External
 from dumbbell.quantities import nanoseconds
-from dumbbell.scenario.parts import External
 from dumbbell.search import writing
 from dumbbell.search.dimensions import Dimension, Range, Values, bounds_from_file, space
 from dumbbell.search.found import Found

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dumbbell.control import Control
 from dumbbell.evaluation.algorithm import algorithm
 from dumbbell.evaluation.study import bdp_packets
+from dumbbell.parts import External
 from dumbbell.quantities import written_time
 from dumbbell.scenario import (
     Bernoulli,
@@ -19,7 +20,6 @@ from dumbbell.scenario import (
     Tcp,
     Uniform,
 )
-from dumbbell.scenario.parts import External
 from dumbbell.search.dimensions import Values
 from dumbbell.topologies import dumbbell
 

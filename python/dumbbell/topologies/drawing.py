@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell import plots
 from dumbbell.errors import refusal
+from dumbbell.parts import plain
 from dumbbell.plots.look import literal
 from dumbbell.scenario import Data, Scenario
-from dumbbell.scenario.parts import plain
 from dumbbell.topologies.network import Topology
 
 if TYPE_CHECKING:

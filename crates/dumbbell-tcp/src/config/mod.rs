@@ -439,8 +439,9 @@ impl Field for Tcp {
     }
     fn schema() -> Value {
         let mut extra = Members::new();
-        extra.insert("variant".into(), spec::choice_schema(&Tcp::variants()));
-        extra.insert("rules".into(), Rules::schema());
+        let variants = "A preset of congestion control and recovery, or the name of a congestion control.";
+        extra.insert("variant".into(), spec::described(spec::choice_schema(&Tcp::variants()), variants));
+        extra.insert("rules".into(), spec::described(Rules::schema(), "The environment whose TCP is the default."));
         spec::any_of(vec![
             spec::choice_schema(&Tcp::variants()),
             spec::table_schema(&TcpParams::infos(), extra, &[]),

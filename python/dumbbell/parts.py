@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, ClassVar, Self
 
 from dumbbell.errors import refusal
@@ -56,29 +57,6 @@ def plain(value: Any, path: str, level: int = 0) -> Any:
     raise refusal(path, value, "text, a number, true or false, a list or a table")
 
 
-def one_of(classes: Sequence[type[Part]], tag: str = "kind") -> Reader:
-    """Return the reader of a table whose `tag` selects the class."""
-    by_name = {cls.tag[1]: cls for cls in classes if cls.tag is not None}
-
-    def read(value: Any) -> Any:
-        cls = by_name.get(str(value.get(tag))) if isinstance(value, Mapping) else None
-        if cls is None:
-            return value
-        return cls.from_dict({key: item for key, item in value.items() if key != tag})
-
-    return read
-
-
-def each(reader: Reader) -> Reader:
-    """Return the reader of a list of items read by `reader`."""
-    return lambda value: tuple(reader(item) for item in value) if isinstance(value, list | tuple) else value
-
-
-def table(cls: type[Part]) -> Reader:
-    """Return the reader of a table that may also be written in a short form, which is kept unchanged."""
-    return lambda value: cls.from_dict(value) if isinstance(value, Mapping) else value
-
-
 class Stated(ABC):
     """Something that states itself as plain data."""
 
@@ -112,17 +90,18 @@ class Part(Stated):
     readers: ClassVar[Mapping[str, Reader]] = {}
     """How the fields are read that are parts themselves."""
 
+    @classmethod
+    @cache
+    def names(cls) -> Mapping[str, str]:
+        """Return the names of the fields in Python, by those in the schema."""
+        return {item.name.rstrip("_"): item.name for item in fields(cls) if item.init}
+
     def __post_init__(self) -> None:
         # Lists become tuples, so that a frozen part cannot change through one of its fields.
-        for item in fields(self):
-            value = getattr(self, item.name) if item.init else None
-            if isinstance(value, list):
-                object.__setattr__(self, item.name, tuple(value))
-
-    @classmethod
-    def schema_fields(cls) -> tuple[str, ...]:
-        """Return the names of the fields as the schema spells them."""
-        return tuple(item.name.rstrip("_") for item in fields(cls) if item.init)
+        values = self.__dict__
+        for name, value in values.items():
+            if type(value) is list:
+                values[name] = tuple(value)
 
     @classmethod
     def from_dict(cls, data: Data) -> Self:
@@ -143,23 +122,22 @@ class Part(Stated):
     @classmethod
     def values_of(cls, data: Data) -> dict[str, Any]:
         """Return the values of the fields that a plain table states, by name; see `from_dict`."""
-        names = {item.name.rstrip("_"): item.name for item in fields(cls) if item.init}
-        values: dict[str, Any] = {}
+        names, values = cls.names(), {}
         for key, value in data.items():
-            if key not in names:
+            name = names.get(key)
+            if name is None:
                 raise refusal(
                     key, value, ", ".join(names), names=names, problem=f"is not a field of {cls.__name__}"
                 )
-            reader = cls.readers.get(names[key])
-            values[names[key]] = reader(value) if reader is not None else value
+            reader = cls.readers.get(name)
+            values[name] = reader(value) if reader is not None else value
         return values
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plain table of the part, without defaults."""
         data: dict[str, Any] = {} if self.tag is None else {self.tag[0]: self.tag[1]}
-        for item in fields(self):
-            value = getattr(self, item.name) if item.init else None
+        for name, attribute in self.names().items():
+            value = getattr(self, attribute)
             if value is not None:
-                name = item.name.rstrip("_")
                 data[name] = plain(value, name)
         return data
