@@ -6,6 +6,7 @@ pub mod batch;
 pub mod capture;
 pub mod catalogue;
 pub mod events;
+pub mod flows;
 mod forwarding;
 pub mod in_flight;
 pub mod journal;

@@ -1,5 +1,6 @@
 //! A scenario: nodes, links, flows, probes and times. It is data, with a canonical form.
 
+use crate::flows::Flows;
 use crate::quantity::{Measure, Quantity};
 use dumbbell_net::{LinkSpec, SourceSpec};
 use dumbbell_tcp::Tcp;
@@ -7,6 +8,7 @@ use dumbbell_units::random::name_hash;
 use dumbbell_units::spec::{Field, Members, Node, SpecError, any_of, closed_object, described};
 use dumbbell_units::{Time, Value, params};
 use serde_json::json;
+use std::collections::HashSet;
 
 /// When a host's clocks tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -112,7 +114,8 @@ impl Field for Start {
     }
     fn schema() -> Value {
         let mut members = Members::new();
-        members.insert("uniform".into(), described(Vec::<Time>::schema(), "The earliest and the latest time."));
+        members
+            .insert("uniform".into(), described(Vec::<Time>::schema(), "The earliest and the latest time."));
         any_of(vec![Time::schema(), closed_object(members, &["uniform"])])
     }
 }
@@ -205,7 +208,7 @@ params! {
         /// Unidirectional links between them.
         links: Vec<LinkSpec> = Vec::new(), "-", "-";
         /// Flows over them.
-        flows: Vec<FlowSpec> = Vec::new(), "-", "-";
+        flows: Flows = Flows::default(), "-", "-";
         /// What to record.
         probes: Vec<ProbeSpec> = Vec::new(), "-", "-";
     }
@@ -234,7 +237,8 @@ impl Scenario {
 
     /// The time that the run lasts at least: the flows that it waits for have started by then.
     pub(crate) fn earliest_end(&self) -> Time {
-        let awaited = |flow: &&FlowSpec| self.stop_when_complete.contains(&flow.name);
+        let names: HashSet<&String> = self.stop_when_complete.iter().collect();
+        let awaited = |flow: &&FlowSpec| names.contains(&flow.name);
         let earliest = |flow: &FlowSpec| match flow.start {
             Start::At(start) | Start::Uniform(start, _) => start,
         };

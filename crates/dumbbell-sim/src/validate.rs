@@ -2,7 +2,7 @@
 
 use crate::network::{Names, Routes};
 use crate::quantity::{Measure, Quantity};
-use crate::scenario::{FlowSpec, ProbeSpec, Scenario, Start, probes_of, shows};
+use crate::scenario::{FlowSpec, NodeSpec, ProbeSpec, Scenario, Start, probes_of, shows};
 use crate::warnings::largest_packets;
 use dumbbell_net::queues::Setup;
 use dumbbell_net::synthetic;
@@ -11,7 +11,7 @@ use dumbbell_units::spec::{Field, Members, Node, SpecError, near_miss};
 use dumbbell_units::{Time, Value};
 use serde_json::json;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// Maximum number of packets that a source may send at one instant.
 const MOST_PACKETS_AT_ONCE: u64 = 100_000;
@@ -94,17 +94,23 @@ impl Scenario {
         }
         rest.extend(["nodes", "links", "flows"].map(|list| (list.to_owned(), json!([]))));
         let mut scenario = Scenario::decode(&Node::root(&Value::Object(rest))).ok()?;
-        (scenario.nodes, scenario.links, scenario.flows) =
-            (elements(nodes)?, elements(links)?, elements(flows)?);
-        scenario.validate().ok()?;
-        Some(scenario)
+        each_element(nodes, |node| NodeSpec::decode(node).map(|found| scenario.nodes.push(found)))?;
+        each_element(links, |link| LinkSpec::decode(link).map(|found| scenario.links.push(found)))?;
+        each_element(flows, |flow| scenario.flows.add(flow))?;
+        scenario.checked().ok()
     }
 
     /// Reads and validates a scenario, without binding it.
     pub(crate) fn stated_by(value: &Value) -> Result<Scenario, SpecError> {
-        let scenario = Scenario::decode(&Node::root(value))?;
-        scenario.validate()?;
-        Ok(scenario)
+        Scenario::decode(&Node::root(value))?.checked()
+    }
+
+    /// The scenario with groups of flows taken apart, if its parts fit together.
+    fn checked(mut self) -> Result<Scenario, SpecError> {
+        let named = self.probes.iter_mut().map(|probe| &mut probe.flows);
+        self.flows.replace_groups(named.chain([&mut self.stop_when_complete]));
+        self.validate()?;
+        Ok(self)
     }
 
     fn validate(&self) -> Result<(), SpecError> {
@@ -258,8 +264,9 @@ impl Scenario {
     /// Rejects quantities that flows do not have, such as probes of other congestion controls: a named flow must have them;
     /// with `*`, at least one flow.
     fn validate_shown(&self, probe: &ProbeSpec, path: &str) -> Result<(), SpecError> {
+        let names: HashSet<&String> = probe.flows.iter().collect();
         for quantity in probe.quantities.iter().filter(|quantity| quantity.is_of_some_flows()) {
-            let is_named = |flow: &&FlowSpec| probe.flows.contains(&flow.name);
+            let is_named = |flow: &&FlowSpec| names.contains(&flow.name);
             let lacking = self.flows.iter().filter(is_named).find(|flow| !shows(flow, quantity));
             let accepted = match lacking {
                 Some(flow) if quantity.is(Measure::Transfers) => {
@@ -383,13 +390,14 @@ fn validate_probe(
 }
 
 /// The elements of a list, read one by one.
-fn elements<T: Field>(list: &RawValue) -> Option<Vec<T>> {
+/// Hands over the elements of a list one by one.
+fn each_element(list: &RawValue, mut add: impl FnMut(&Node<'_>) -> Result<(), SpecError>) -> Option<()> {
     let elements: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
-    let element = |text: &RawValue| {
+    for text in elements {
         let value: Value = serde_json::from_str(text.get()).ok()?;
-        T::decode(&Node::root(&value)).ok()
-    };
-    elements.into_iter().map(element).collect()
+        add(&Node::root(&value)).ok()?;
+    }
+    Some(())
 }
 
 fn json_of(value: toml::Value) -> Value {

@@ -115,7 +115,8 @@ impl<'a> Node<'a> {
         Ok(self.table()?.iter().map(addressed).collect())
     }
 
-    fn table(&self) -> Result<&'a Map<String, Value>, SpecError> {
+    /// The members of a table.
+    pub fn table(&self) -> Result<&'a Map<String, Value>, SpecError> {
         self.value.as_object().ok_or_else(|| self.error("a table"))
     }
 

@@ -1,0 +1,190 @@
+//! The flows of a scenario, one by one or in groups.
+
+use crate::scenario::FlowSpec;
+use dumbbell_units::Value;
+use dumbbell_units::spec::{Field, Node, Params, SpecError};
+use serde_json::json;
+use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
+
+/// Maximum number of flows in a group.
+const MOST_IN_GROUP: u64 = 10_000_000;
+
+/// The flows of a scenario. A table with a `count` stands for a group: as many flows, which have its name and a number
+/// from 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flows {
+    all: Vec<FlowSpec>,
+    groups: Vec<Group>,
+}
+
+/// A group whose name may stand for all its flows; see [`Flows::replace_groups`].
+#[derive(Clone, Debug, PartialEq)]
+struct Group {
+    name: String,
+    count: u64,
+}
+
+impl Group {
+    fn member(&self, number: u64) -> String {
+        format!("{}-{number}", self.name)
+    }
+}
+
+impl Flows {
+    /// Adds the flows that a table states.
+    pub(crate) fn add(&mut self, node: &Node<'_>) -> Result<(), SpecError> {
+        let known = [FlowSpec::NAMES, &["count"]].concat();
+        node.refuse_unknown(&known)?;
+        let Some(stated) = node.child("count") else {
+            self.all.push(FlowSpec::decode(node)?);
+            return Ok(());
+        };
+        let count = stated.value().as_u64().filter(|count| (1..=MOST_IN_GROUP).contains(count));
+        let count = count.ok_or_else(|| stated.error(accepted_count()))?;
+        let mut members = node.table()?.clone();
+        members.shift_remove("count");
+        let one = FlowSpec::decode(&node.with_value(&Value::Object(members)))?;
+        let group = Group { name: one.name.clone(), count };
+        self.all.extend((1..=count).map(|number| FlowSpec { name: group.member(number), ..one.clone() }));
+        self.groups.push(group);
+        Ok(())
+    }
+
+    /// Replaces the names of groups in lists of names by those of their flows, and forgets the groups.
+    pub(crate) fn replace_groups<'a>(&mut self, lists: impl Iterator<Item = &'a mut Vec<String>>) {
+        let groups = std::mem::take(&mut self.groups);
+        let by_name: HashMap<&str, &Group> =
+            groups.iter().map(|group| (group.name.as_str(), group)).collect();
+        for list in lists.filter(|list| list.iter().any(|name| by_name.contains_key(name.as_str()))) {
+            let members = |name: String| match by_name.get(name.as_str()) {
+                Some(group) => (1..=group.count).map(|number| group.member(number)).collect(),
+                None => vec![name],
+            };
+            *list = std::mem::take(list).into_iter().flat_map(members).collect();
+        }
+    }
+}
+
+fn accepted_count() -> String {
+    format!("a whole number of flows from 1 to {MOST_IN_GROUP}")
+}
+
+impl Deref for Flows {
+    type Target = Vec<FlowSpec>;
+    fn deref(&self) -> &Vec<FlowSpec> {
+        &self.all
+    }
+}
+
+impl DerefMut for Flows {
+    fn deref_mut(&mut self) -> &mut Vec<FlowSpec> {
+        &mut self.all
+    }
+}
+
+impl<'a> IntoIterator for &'a Flows {
+    type Item = &'a FlowSpec;
+    type IntoIter = std::slice::Iter<'a, FlowSpec>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.all.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Flows {
+    type Item = &'a mut FlowSpec;
+    type IntoIter = std::slice::IterMut<'a, FlowSpec>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.all.iter_mut()
+    }
+}
+
+impl Field for Flows {
+    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
+        let mut flows = Flows::default();
+        for element in node.elements()? {
+            flows.add(&element)?;
+        }
+        Ok(flows)
+    }
+    fn encode(&self) -> Value {
+        self.all.encode()
+    }
+    fn accepted() -> String {
+        Vec::<FlowSpec>::accepted()
+    }
+    fn schema() -> Value {
+        let mut schema = Vec::<FlowSpec>::schema();
+        schema["items"]["properties"]["count"] = json!({
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_IN_GROUP,
+            "description": "Number of such flows; they have the name with a number from 1, as `web-1`, and the name alone \
+                            stands for all of them where flows are named.",
+            "x-unit": "-",
+            "x-source": "-",
+        });
+        schema
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Scenario;
+    use dumbbell_units::Value;
+    use serde_json::json;
+
+    fn scenario(flow: &Value) -> Value {
+        let link = |from: &str, to: &str| {
+            json!({
+                "name": format!("{from}-{to}"), "from": from, "to": to, "rate": "1 Mbit/s", "delay": "10 ms"
+            })
+        };
+        json!({
+            "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "flows": [flow, { "name": "other", "from": "a", "to": "b", "tcp": "reno" }],
+            "probes": [{ "flows": ["web", "other"], "quantities": ["cwnd"] }],
+            "stop_when_complete": ["web"],
+        })
+    }
+
+    fn group(count: &Value) -> Value {
+        let source = json!({ "kind": "transfer", "size": "1 kB" });
+        scenario(
+            &json!({ "name": "web", "count": count, "from": "a", "to": "b", "tcp": "reno", "source": source }),
+        )
+    }
+
+    #[test]
+    fn a_group_is_as_many_flows_and_its_name_stands_for_them() {
+        let value = group(&json!(3));
+        let read = Scenario::from_value(&value).expect("a group of three flows");
+        assert_eq!(read.flow_names(), ["web-1", "web-2", "web-3", "other"]);
+        assert_eq!(read.probes[0].flows, ["web-1", "web-2", "web-3", "other"]);
+        assert_eq!(read.stop_when_complete, ["web-1", "web-2", "web-3"]);
+        assert_eq!(read.flows[0].source, read.flows[2].source);
+        assert_eq!(Scenario::from_json(&value.to_string()).as_ref(), Ok(&read));
+        assert_eq!(Scenario::from_json(&read.to_json()), Ok(read));
+    }
+
+    #[test]
+    fn a_count_is_at_least_one_and_its_field_is_suggested() {
+        for count in [json!(0), json!(-1), json!(1.5), json!("3"), json!(10_000_001)] {
+            let error = Scenario::from_value(&group(&count)).expect_err("no number of flows");
+            assert_eq!(error.field, "flows.web.count");
+            assert_eq!(error.accepted, "a whole number of flows from 1 to 10000000");
+        }
+        let misspelt = scenario(&json!({ "name": "web", "counts": 3, "from": "a", "to": "b" }));
+        let error = Scenario::from_value(&misspelt).expect_err("no field of a flow");
+        assert_eq!(error.suggestion.as_deref(), Some("count"));
+    }
+
+    #[test]
+    fn a_flow_with_the_name_of_a_member_is_refused() {
+        let mut value = group(&json!(3));
+        value["flows"][1]["name"] = json!("web-2");
+        value["probes"] = json!([]);
+        let error = Scenario::from_value(&value).expect_err("a name twice");
+        assert_eq!((error.field.as_str(), error.value.as_str()), ("flows", "\"web-2\" twice"));
+    }
+}
