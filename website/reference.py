@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 MODULES = {
-    "dumbbell.run": "Running scenarios, one or many on all cores.",
-    "dumbbell.sweep": "Sweeps: a scenario with every combination of some values.",
+    "dumbbell.runs": "Running scenarios, one or many on all cores.",
+    "dumbbell.campaign.sweep": "Sweeps: a scenario with every combination of some values.",
     "dumbbell.scenario": "Scenarios and the parts that they consist of.",
     "dumbbell.topologies": "Networks: the shapes of the field.",
     "dumbbell.control": "Congestion controls of your own.",

@@ -13,7 +13,7 @@ from dumbbell import Scenario, testbed
 from dumbbell.crossvalidation import Counterfactual, PeerAbsent, PeerRun, Rule
 from dumbbell.errors import MachineError, RealTimeError
 from dumbbell.quantities import bits_per_second
-from dumbbell.run import cores
+from dumbbell.runs import cores
 
 from . import differences, rules
 from .budget import Budget

@@ -17,216 +17,80 @@ True
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import topologies
-from dumbbell.conformance import check
-from dumbbell.control import Control
-from dumbbell.engine import catalogue, schema, version
-from dumbbell.errors import (
-    ControlError,
-    EngineError,
-    IdenticalRunsWarning,
-    ScenarioError,
-    ScenarioWarning,
-)
-from dumbbell.library import Library
-from dumbbell.permission import allow
-from dumbbell.run import Job, Run, Runs, RunsInterrupted, run, run_many
-from dumbbell.scenario import (
-    Bernoulli,
-    BsdTimer,
-    Cbr,
-    Cobalt,
-    CoDel,
-    CorrelatedLoss,
-    DelayedAck,
-    DropTail,
-    Drr,
-    DualPi2,
-    Duplicate,
-    Flow,
-    Forced,
-    Fq,
-    FqCoDel,
-    FqPie,
-    Frames,
-    Geo,
-    Gilbert,
-    Greedy,
-    Headers,
-    Incast,
-    Jitter,
-    Link,
-    LinkChange,
-    LinuxTimer,
-    LoadArrivals,
-    Lte,
-    Markov,
-    Media,
-    MmWave,
-    NewRenoRecovery,
-    Node,
-    OnOff,
-    Opportunities,
-    Outage,
-    Pacing,
-    Pie,
-    Poisson,
-    Policer,
-    Probe,
-    RackRecovery,
-    Red,
-    RenoRecovery,
-    Reorder,
-    Reroute,
-    Restart,
-    Rfc6298Timer,
-    SackRecovery,
-    Scenario,
-    Sfq,
-    Starlink,
-    Streaming,
-    SyntheticLink,
-    TahoeRecovery,
-    Tcp,
-    Tcplib,
-    TokenBucket,
-    Transfer,
-    Transfers,
-    TwoState,
-    Uniform,
-    Vegas,
-    Video,
-    Web,
-    Wifi,
-    WindowRules,
-)
 from dumbbell.shown import HTML
-from dumbbell.sweep import sweep
 
 if TYPE_CHECKING:
-    from dumbbell.campaign import Campaign
-    from dumbbell.evaluation import evaluate
+    from dumbbell import topologies as topologies
+    from dumbbell.campaign import Campaign as Campaign
+    from dumbbell.campaign.sweep import sweep as sweep
+    from dumbbell.conformance import check as check
+    from dumbbell.control import Control as Control
+    from dumbbell.engine import catalogue as catalogue
+    from dumbbell.engine import schema as schema
+    from dumbbell.engine import version as version
+    from dumbbell.errors import ControlError as ControlError
+    from dumbbell.errors import EngineError as EngineError
+    from dumbbell.errors import IdenticalRunsWarning as IdenticalRunsWarning
+    from dumbbell.errors import ScenarioError as ScenarioError
+    from dumbbell.errors import ScenarioWarning as ScenarioWarning
+    from dumbbell.evaluation import evaluate as evaluate
+    from dumbbell.library import Library as Library
+    from dumbbell.permission import allow as allow
+    from dumbbell.runs import Job as Job
+    from dumbbell.runs import Run as Run
+    from dumbbell.runs import Runs as Runs
+    from dumbbell.runs import RunsInterrupted as RunsInterrupted
+    from dumbbell.runs import run as run
+    from dumbbell.runs import run_many as run_many
+    from dumbbell.scenario import Scenario as Scenario
+    from dumbbell.scenario.builders import *  # noqa: F403
 
-__version__ = version()
+# What is not used is not imported: the engine, data frames and figures take longer than a short run.
+_MODULES = {
+    "campaign": ["Campaign"],
+    "campaign.sweep": ["sweep"],
+    "conformance": ["check"],
+    "control": ["Control"],
+    "engine": ["catalogue", "schema", "version"],
+    "errors": ["ControlError", "EngineError", "IdenticalRunsWarning", "ScenarioError", "ScenarioWarning"],
+    "evaluation": ["evaluate"],
+    "library": ["Library"],
+    "permission": ["allow"],
+    "runs": ["Job", "Run", "Runs", "RunsInterrupted", "run", "run_many"],
+    "scenario": ["Scenario"],
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = [
-    "Bernoulli",
-    "BsdTimer",
-    "Campaign",
-    "Cbr",
-    "CoDel",
-    "Cobalt",
-    "Control",
-    "ControlError",
-    "CorrelatedLoss",
-    "DelayedAck",
-    "DropTail",
-    "Drr",
-    "DualPi2",
-    "Duplicate",
-    "EngineError",
-    "Flow",
-    "Forced",
-    "Fq",
-    "FqCoDel",
-    "FqPie",
-    "Frames",
-    "Geo",
-    "Gilbert",
-    "Greedy",
-    "Headers",
-    "IdenticalRunsWarning",
-    "Incast",
-    "Jitter",
-    "Job",
-    "Library",
-    "Link",
-    "LinkChange",
-    "LinuxTimer",
-    "LoadArrivals",
-    "Lte",
-    "Markov",
-    "Media",
-    "MmWave",
-    "NewRenoRecovery",
-    "Node",
-    "OnOff",
-    "Opportunities",
-    "Outage",
-    "Pacing",
-    "Pie",
-    "Poisson",
-    "Policer",
-    "Probe",
-    "RackRecovery",
-    "Red",
-    "RenoRecovery",
-    "Reorder",
-    "Reroute",
-    "Restart",
-    "Rfc6298Timer",
-    "Run",
-    "Runs",
-    "RunsInterrupted",
-    "SackRecovery",
-    "Scenario",
-    "ScenarioError",
-    "ScenarioWarning",
-    "Sfq",
-    "Starlink",
-    "Streaming",
-    "SyntheticLink",
-    "TahoeRecovery",
-    "Tcp",
-    "Tcplib",
-    "TokenBucket",
-    "Transfer",
-    "Transfers",
-    "TwoState",
-    "Uniform",
-    "Vegas",
-    "Video",
-    "Web",
-    "Wifi",
-    "WindowRules",
-    "__version__",
-    "allow",
-    "catalogue",
-    "check",
-    "evaluate",
-    "run",
-    "run_many",
-    "schema",
-    "sweep",
-    "topologies",
-]
-
-
-def _scenario_html(scenario: Scenario) -> str:
-    from dumbbell.plots.notebook import scenario_html
-
-    return scenario_html(scenario)
-
-
-def _topology_html(topology: topologies.Topology) -> str:
-    from dumbbell.plots.notebook import topology_html
-
-    return topology_html(topology)
-
-
-HTML.update({Scenario: _scenario_html, topologies.Topology: _topology_html})
+HTML["dumbbell.scenario.Scenario"] = lambda shown: import_module("dumbbell.plots.notebook").scenario_html(
+    shown
+)
+HTML["dumbbell.topologies.network.Topology"] = lambda shown: import_module(
+    "dumbbell.plots.notebook"
+).topology_html(shown)
 
 
 def __getattr__(name: str) -> Any:
-    # Data frames take longer to import than a short run takes.
-    if name == "Campaign":
-        from dumbbell.campaign import Campaign
+    if name in _MODULE_OF:
+        value = getattr(import_module(f"dumbbell.{_MODULE_OF[name]}"), name)
+    elif name == "__version__":
+        value = import_module("dumbbell.engine").version()
+    elif name == "__all__":
+        value = sorted([*_MODULE_OF, *import_module("dumbbell.scenario.builders").__all__, "topologies"])
+    elif not name.startswith("_") and find_spec(f"dumbbell.{name}") is not None:
+        return import_module(f"dumbbell.{name}")
+    elif (
+        not name.startswith("_") and name in (builders := import_module("dumbbell.scenario.builders")).__all__
+    ):
+        value = getattr(builders, name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
-        return Campaign
-    if name == "evaluate":
-        from dumbbell.evaluation import evaluate
 
-        return evaluate
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__getattr__("__all__")])

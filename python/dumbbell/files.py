@@ -32,8 +32,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import numpy as np
-
 from dumbbell.errors import ResultsError
 
 PARTIAL = ".*.partial"
@@ -180,7 +178,7 @@ def plain(value: Any) -> Any:
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if isinstance(value, np.generic):
+    if callable(getattr(value, "item", None)):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None

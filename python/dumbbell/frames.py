@@ -9,6 +9,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+def arrow(columns: Any) -> pa.Table:
+    """Return columns of the engine as a table of the same memory."""
+    import pyarrow as pa
+
+    # `pyarrow.table` would import pandas.
+    return pa.Table.from_batches([pa.record_batch(columns)])
+
+
 def frame(table: pa.Table) -> pd.DataFrame:
     """Return a table as a data frame of the same memory."""
     # One block per column: pandas then takes the Arrow buffers as they are instead of copying them side by

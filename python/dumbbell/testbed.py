@@ -31,7 +31,7 @@ from dumbbell.caller import user_of_children
 from dumbbell.errors import MachineError, RealTimeError, ScenarioError
 from dumbbell.files import replacing
 from dumbbell.quantities import bits_per_second, nanoseconds
-from dumbbell.run import Job, RunTables, warn_of
+from dumbbell.runs import Job, RunTables, warn_of
 from dumbbell.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from dumbbell.bench.children import measure, measure_apart, measure_batch
 from dumbbell.cli import app
 from dumbbell.judge.criterion import at_least, at_most
 from dumbbell.quantities import bits_per_second
-from dumbbell.run import cores
+from dumbbell.runs import cores
 
 TINY = replace(
     bench.QUICK,

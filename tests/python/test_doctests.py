@@ -25,6 +25,6 @@ def test_examples_in_docstrings_run(name):
 
 def test_the_api_is_shown_by_examples():
     shown = sum(
-        doctest.testmod(importlib.import_module(name)).attempted for name in ("dumbbell", "dumbbell.run")
+        doctest.testmod(importlib.import_module(name)).attempted for name in ("dumbbell", "dumbbell.runs")
     )
     assert shown > 10

@@ -19,7 +19,7 @@ import dumbbell
 from dumbbell import Job, Probe, ScenarioError, statistics, topologies
 from dumbbell.cli import app, progress
 from dumbbell.plots import Panel, Picture, curves, notebook
-from dumbbell.run import RunTables
+from dumbbell.runs import RunTables
 from dumbbell.traces import StepFunction
 
 

@@ -349,6 +349,20 @@ def test_the_stub_names_every_class_with_its_fields():
         assert stated == set(declared.class_of(name).names().values())
 
 
+def test_a_value_of_a_flow_behind_a_group_is_set_at_its_own_place(two_hosts_data):
+    [flow] = two_hosts_data["flows"]
+    group = Flow(name="web", count=3, from_=flow["from"], to=flow["to"], tcp="reno")
+    vegas = {"name": "fg", "from": flow["from"], "to": flow["to"], "tcp": "vegas"}
+    scenario = Scenario.from_dict({**two_hosts_data, "flows": [group.to_dict(), vegas]})
+    changed = scenario.with_values({"flows.fg.tcp.mechanisms.B": False, "flows.web.tcp.delayed_ack": "off"})
+    flows = {flow["name"]: flow for flow in changed.resolved()["flows"]}
+    assert list(flows) == ["web-1", "web-2", "web-3", "fg"]
+    assert flows["fg"]["tcp"]["congestion"]["name"] == "vegas"
+    assert not flows["fg"]["tcp"]["mechanisms"]["B"]
+    assert {flows[f"web-{number}"]["tcp"]["delayed_ack"] for number in (1, 2, 3)} == {"off"}
+    assert Scenario.from_text(changed.to_toml()) == changed
+
+
 def test_parts_of_a_file_are_made_when_they_are_asked_for(tmp_path, two_hosts_data):
     path = tmp_path / "scenario.toml"
     path.write_text(tomli_w.dumps(two_hosts_data))

@@ -1,14 +1,16 @@
 //! Outcomes as Arrow columns, handed to Python without copying.
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, Float64Array, LargeStringArray, StringArray, StructArray, UInt32Array, UInt64Array,
 };
-use arrow_schema::Field;
+use arrow_schema::{DataType, Field};
 use dumbbell_sim::outcome::Percentiles;
 use dumbbell_sim::quantity::Measure;
 use dumbbell_sim::trace::{FlowEvent, Recording, TransferRow};
 use dumbbell_sim::{FlowOutcome, LinkOutcome, Outcome};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyTuple};
 use pyo3_arrow::error::PyArrowResult;
@@ -33,6 +35,33 @@ impl ArrowColumns {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
         to_schema_pycapsule(py, self.field())
     }
+
+    /// The rows, each by the names of its columns; a value that does not exist is `None`.
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let row = |place| {
+            let row = PyDict::new(py);
+            for (field, column) in self.0.fields().iter().zip(self.0.columns()) {
+                row.set_item(field.name(), cell(py, column, place)?)?;
+            }
+            Ok(row)
+        };
+        (0..self.0.len()).map(row).collect()
+    }
+}
+
+/// A value of a column for Python.
+fn cell<'py>(py: Python<'py>, column: &ArrayRef, place: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
+    if column.is_null(place) {
+        return Ok(None);
+    }
+    Ok(Some(match column.data_type() {
+        DataType::Utf8 => column.as_string::<i32>().value(place).into_pyobject(py)?.into_any(),
+        DataType::LargeUtf8 => column.as_string::<i64>().value(place).into_pyobject(py)?.into_any(),
+        DataType::Float64 => column.as_primitive::<Float64Type>().value(place).into_pyobject(py)?.into_any(),
+        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(place).into_pyobject(py)?.into_any(),
+        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(place).into_pyobject(py)?.into_any(),
+        other => return Err(PyTypeError::new_err(format!("{other}: no type of a table of results"))),
+    }))
 }
 
 impl ArrowColumns {

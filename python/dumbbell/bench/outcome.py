@@ -14,7 +14,7 @@ from dumbbell.campaign import engine_identity
 from dumbbell.environment import environment
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.judge.criterion import Criterion
-from dumbbell.run import cores
+from dumbbell.runs import cores
 
 CPUS = Path("/proc/cpuinfo")
 

@@ -19,7 +19,7 @@ from dumbbell.bench.turns import Spread, Turns, ratios
 from dumbbell.campaign import Display
 from dumbbell.files import make_folder
 from dumbbell.judge.criterion import Criterion, at_least, at_most, not_measured
-from dumbbell.run import cores
+from dumbbell.runs import cores
 
 # What was wanted: the cost of a packet among the most flows over that among the fewest, bytes of an idle flow, and how much
 # faster two threads are than one.

@@ -12,10 +12,11 @@ from dumbbell.campaign.cluster import ClusterError, on_cluster
 from dumbbell.campaign.execution import Reduction, on_threads
 from dumbbell.campaign.planned import Interrupted, PlannedRuns
 from dumbbell.campaign.points import Point
-from dumbbell.campaign.progress import Display, duration
+from dumbbell.campaign.progress import Display
 from dumbbell.campaign.reductions import tables
 from dumbbell.campaign.sources import reduction_identity
 from dumbbell.campaign.store import INDEX, Store, engine_identity
+from dumbbell.durations import duration
 
 __all__ = [
     "INDEX",

@@ -27,7 +27,7 @@ from dumbbell.campaign.store import INDEX, Store, engine_identity
 from dumbbell.errors import refusal
 from dumbbell.files import make_folder, replacing
 from dumbbell.parameters import columns
-from dumbbell.run import Job, Runs, warn_of, warn_of_identical_runs
+from dumbbell.runs import Job, Runs, warn_of, warn_of_identical_runs
 from dumbbell.scenario import Data, Scenario
 
 if TYPE_CHECKING:

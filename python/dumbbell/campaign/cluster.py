@@ -37,7 +37,7 @@ from dumbbell.campaign.sources import own_sources
 from dumbbell.campaign.store import engine_identity
 from dumbbell.environment import computing
 from dumbbell.errors import ScenarioError, installation, refusal
-from dumbbell.run import Job
+from dumbbell.runs import Job
 from dumbbell.threads import start
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import dumbbell
 from dumbbell.campaign.planned import Keep, Make, Planned
 from dumbbell.campaign.store import arrow
-from dumbbell.run import Job, Runs, RunsInterrupted
+from dumbbell.runs import Job, Runs, RunsInterrupted
 
 Reduction = Callable[[Runs], "pd.DataFrame | pa.Table"]
 """Returns the reduction of some finished runs: a row for each of ``runs.jobs``, in their order.

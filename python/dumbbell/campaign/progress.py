@@ -23,21 +23,11 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from dumbbell.durations import LINE_S, duration
 from dumbbell.printable import printable
-
-# Seconds between two lines in a log.
-LINE_S = 30.0
 
 Advance = Callable[[int, float], None]
 """Called with the number of completed runs and their cost."""
-
-
-def duration(seconds: float) -> str:
-    """Return a time in words, as ``"4 s"``, ``"12 min"`` or ``"1 h 5 min"``."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 @dataclass

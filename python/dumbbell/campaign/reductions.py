@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from dumbbell.campaign.sources import module_identity, own_sources
 from dumbbell.errors import refusal
-from dumbbell.run import Runs
+from dumbbell.runs import Runs
 
 OF_RUNS = ("fingerprint", "simulated_s", "events")
 

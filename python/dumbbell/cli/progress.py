@@ -7,13 +7,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-from dumbbell.campaign.progress import LINE_S, duration
+from dumbbell.durations import LINE_S, duration
 from dumbbell.threads import start
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # A shorter run shows nothing.
 QUIET_S = 1.0
@@ -73,27 +73,12 @@ def running(stream: TextIO, *, is_at_most: bool = False) -> Iterator[Callable[[f
     Callable
         To be called with the simulated time so far and the duration, s.
     """
-    console = Console(file=stream, highlight=False)
     ended = threading.Event()
     clock = _Clock()
 
     def show() -> None:
-        if not console.is_terminal:
-            _print_lines(console, clock, ended, is_at_most)
-        elif not ended.wait(QUIET_S):
-            columns = (
-                SpinnerColumn(),
-                TextColumn("running"),
-                BarColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.description}"),
-            )
-            begin, pace = time.monotonic() - QUIET_S, Pace()
-            with Progress(*columns, console=console, transient=True) as bar:
-                task = bar.add_task("", total=None)
-                while not ended.wait(LOOK_S):
-                    text = _progress(clock, pace, time.monotonic() - begin, is_at_most)
-                    bar.update(task, total=clock.end or None, completed=clock.reached, description=text)
+        if not ended.wait(QUIET_S):
+            _show(stream, clock, ended, is_at_most)
 
     shown = start(show)
     try:
@@ -103,8 +88,32 @@ def running(stream: TextIO, *, is_at_most: bool = False) -> Iterator[Callable[[f
         shown.join()
 
 
+def _show(stream: TextIO, clock: _Clock, ended: threading.Event, is_at_most: bool) -> None:
+    # A short run ends before this is imported.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(file=stream, highlight=False)
+    if not console.is_terminal:
+        _print_lines(console, clock, ended, is_at_most)
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("running"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    begin, pace = time.monotonic() - QUIET_S, Pace()
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        while not ended.wait(LOOK_S):
+            text = _progress(clock, pace, time.monotonic() - begin, is_at_most)
+            bar.update(task, total=clock.end or None, completed=clock.reached, description=text)
+
+
 def _print_lines(console: Console, clock: _Clock, ended: threading.Event, is_at_most: bool) -> None:
-    begin, pace, lines = time.monotonic(), Pace(), 0
+    begin, pace, lines = time.monotonic() - QUIET_S, Pace(), 0
     while not ended.wait(LOOK_S):
         elapsed = time.monotonic() - begin
         text = _progress(clock, pace, elapsed, is_at_most)

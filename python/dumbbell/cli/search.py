@@ -21,10 +21,10 @@ from rich.progress import (
 
 from dumbbell import search as searches
 from dumbbell.campaign import duration
-from dumbbell.campaign.progress import LINE_S
 from dumbbell.cli.options import Algorithm, Json, Seed, Threads, folder
 from dumbbell.cli.refusals import refuse, say_json
 from dumbbell.cli.tables import Column, console, print_table
+from dumbbell.durations import LINE_S
 from dumbbell.search import Found
 from dumbbell.search.dimensions import bounds_from_file, written_bounds
 from dumbbell.search.writing import record

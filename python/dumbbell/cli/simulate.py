@@ -20,10 +20,8 @@ from dumbbell.cli.tables import Column, console, in_large_units, in_one_line, pr
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, ScenarioWarning, refusal
 from dumbbell.files import make_folder, prepare, replacing
-from dumbbell.plots import trace_figure
-from dumbbell.plots.picture import picture_format
-from dumbbell.run import Run
-from dumbbell.run import run as run_once
+from dumbbell.runs import Run
+from dumbbell.runs import run as run_once
 from dumbbell.scenario import LARGEST_FILE_BYTES, Scenario
 
 if TYPE_CHECKING:
@@ -125,6 +123,8 @@ def simulate(
     permission.allow(*allow or ())
     capture: Capture = {"pcap": pcap, "node": node, "snaplen": snaplen, "qlog": qlog}
     if plot not in (None, TERMINAL):
+        from dumbbell.plots.picture import picture_format
+
         picture_format(plot)
     if watch and is_standard_input(file):
         raise refusal("--watch", str(file), "a file, whose changes can be seen")
@@ -275,6 +275,8 @@ def run_quietly(
 def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:
     import pyarrow.parquet
 
+    from dumbbell.plots import trace_figure
+
     # The engine's own words for a quantity, with its unit.
     meanings = {entry["name"]: entry["summary"] for entry in catalogue()["probes"]}
     for quantity, table in result.arrow_traces.items():
@@ -318,7 +320,10 @@ def _print_tables(result: Run) -> None:
         f"{result.events} events, fingerprint {result.fingerprint}"
     )
     left_out: list[str] = []
-    for columns, records in ((FLOW_COLUMNS, _records(result.flows)), (LINK_COLUMNS, _records(result.links))):
+    for columns, records in (
+        (FLOW_COLUMNS, result.summary["flows"]),
+        (LINK_COLUMNS, result.summary["links"]),
+    ):
         shown = [column for column in columns if any(_says_something(row.get(column.key)) for row in records)]
         left_out += [in_one_line(column.heading) for column in columns if column not in shown]
         print_table([in_large_units(column, records) for column in shown], records)
@@ -333,7 +338,3 @@ def _says_something(value: Any) -> bool:
 
 def _title(result: Run) -> str:
     return result.scenario.name or "unnamed scenario"
-
-
-def _records(frame: Any) -> list[dict[str, Any]]:
-    return list(frame.to_dict(orient="records"))

@@ -24,7 +24,7 @@ from dumbbell.cli.simulate import FLOW_COLUMNS, LINK_COLUMNS, read_scenario
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.errors import MachineError, RealTimeError, ScenarioError
 from dumbbell.files import make_folder, prepare, replacing
-from dumbbell.run import Job
+from dumbbell.runs import Job
 from dumbbell.scenario import Scenario
 from dumbbell.testbed import (
     Progress,

@@ -32,7 +32,7 @@ from dumbbell.campaign.planned import Keep, Make, cost
 from dumbbell.checkout import where
 from dumbbell.crossvalidation.grid import Case, Grid, Side, sides_of
 from dumbbell.crossvalidation.peer import Counterfactual, Observed, Peer
-from dumbbell.run import Runs, cores
+from dumbbell.runs import Runs, cores
 from dumbbell.scenario import Scenario
 
 COLUMNS = ("reduced", "cpu_s")

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dumbbell.quantities import bits_per_second, nanoseconds
-from dumbbell.run import Runs
+from dumbbell.runs import Runs
 from dumbbell.scenario import Scenario
 
 COLUMNS = ("fingerprint", "flows", "links", "delay_s", "traces")

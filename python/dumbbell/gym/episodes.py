@@ -18,7 +18,7 @@ from dumbbell.arguments import MOST_RUNS, function, thread_count, whole_number
 from dumbbell.errors import ScenarioWarning, refusal
 from dumbbell.gym.intervals import Intervals, PowerReward, Reward
 from dumbbell.quantities import bits_per_second, nanoseconds
-from dumbbell.run import cores
+from dumbbell.runs import cores
 from dumbbell.scenario import Data, Scenario
 
 Given = Scenario | Data | str | os.PathLike[str]
@@ -141,6 +141,8 @@ class Episodes:
         """Return a scenario whose flow has an agent, as the engine has read it, and the rate of its bottleneck in bytes/s."""
         data = scenario.to_dict()
         _flow(scenario, self._flow)
+        if all(flow["name"] != self._flow for flow in data["flows"]):
+            raise refusal("flow", self._flow, "a flow of its own, not one of a group")
         if data.pop("probes", None):
             warnings.warn(
                 "probes: an environment records none; its steps return intervals",

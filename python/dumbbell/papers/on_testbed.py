@@ -19,7 +19,7 @@ from dumbbell.papers.paper import Evaluation, Paper, PlannedRun, RealTime, Setti
 from dumbbell.papers.real_time import fill, simulated, write_record
 from dumbbell.papers.reproduction import Reproduction, finish, print_summary, settings_of
 from dumbbell.papers.runs import PaperRuns, store_of
-from dumbbell.run import Runs
+from dumbbell.runs import Runs
 
 
 class _Part(Paper):

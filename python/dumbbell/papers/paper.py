@@ -18,7 +18,7 @@ from dumbbell import claims, report
 from dumbbell.checkout import folder_of, forget, some, where
 from dumbbell.errors import refusal
 from dumbbell.papers.readings import Reading
-from dumbbell.run import Runs
+from dumbbell.runs import Runs
 from dumbbell.scenario import Scenario
 from dumbbell.sensitivity import Sensitivity
 

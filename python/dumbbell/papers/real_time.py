@@ -34,7 +34,7 @@ from dumbbell.campaign.real_time import in_real_time
 from dumbbell.files import replacing
 from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
 from dumbbell.papers.paper import Paper, PlannedRun, RealTime, Settings
-from dumbbell.run import Job, Runs
+from dumbbell.runs import Job, Runs
 from dumbbell.scenario import Scenario
 from dumbbell.testbed import RealTimeRun, duration_s
 

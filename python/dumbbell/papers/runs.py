@@ -23,7 +23,7 @@ from dumbbell.campaign import (
 from dumbbell.campaign.store import INDEX
 from dumbbell.errors import refusal
 from dumbbell.papers.paper import Paper, PlannedRun, Settings, experiment_of, load
-from dumbbell.run import Runs
+from dumbbell.runs import Runs
 
 if TYPE_CHECKING:
     from distributed import Client

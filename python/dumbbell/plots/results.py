@@ -38,7 +38,7 @@ UNIT = re.compile(r"\b[Ii]n (segments|seconds|bytes|bit/s|s|1/segments)\b")
 
 
 class RunResults(Protocol):
-    """What a picture needs of a run: see `dumbbell.run.RunTables`."""
+    """What a picture needs of a run: see `dumbbell.runs.RunTables`."""
 
     @property
     def scenario(self) -> Scenario:

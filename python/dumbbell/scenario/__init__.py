@@ -17,10 +17,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
-
-import tomli_w
 
 from dumbbell import _engine, addressing
 from dumbbell.arguments import file_path
@@ -116,15 +115,17 @@ class Scenario(Part):
         if "stated" not in self.__dict__:
             self.__dict__["stated"] = _stated(canonical(self.to_dict()))
 
-    def __getattr__(self, name: str) -> Any:
-        # Parts of a document that only the engine has read are made when one is asked for.
-        document = self.__dict__.get("_document")
-        if document is None or name not in self.names().values():
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        made = self._of(_data_of(*document), self.stated)
-        self.__dict__.update(made.__dict__)
-        self.__dict__.pop("_document", None)
-        return made.__dict__[name]
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # Parts of a document that only the engine has read are made when one is asked for.
+            document = self.__dict__.get("_document")
+            if document is None or name not in self.names().values():
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            made = self._of(_data_of(*document), self.stated)
+            self.__dict__.update(made.__dict__)
+            self.__dict__.pop("_document", None)
+            return made.__dict__[name]
 
     @cached_property
     def canonical_json(self) -> str:
@@ -291,6 +292,8 @@ class Scenario(Part):
 
     def to_toml(self) -> str:
         """Return the scenario as a TOML document, without defaults."""
+        import tomli_w
+
         return tomli_w.dumps(self.to_dict())
 
     def to_json(self) -> str:
@@ -348,6 +351,11 @@ class Scenario(Part):
             raise refusal("values", type(values).__name__, "a table of values by address", quoted=False)
         data = self.to_dict()
         resolved = self.resolved()
+        # A group of flows is one table here, and as many as it has flows there.
+        before = accumulate((flow.get("count", 1) for flow in data["flows"]), initial=0)
+        resolved["flows"] = [
+            resolved["flows"][place] for place, _ in zip(before, data["flows"], strict=False)
+        ]
         for address, value in values.items():
             if not isinstance(address, str):
                 raise refusal("values", address, 'addresses such as "links.r1-r2.rate"')

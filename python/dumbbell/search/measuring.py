@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dumbbell.run import Job, run_many
+from dumbbell.runs import Job, run_many
 from dumbbell.search.dimensions import Values
 from dumbbell.search.objectives import Objective
 from dumbbell.search.subject import Subject

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.arguments import LARGEST_SEED, whole_number
 from dumbbell.errors import refusal
-from dumbbell.run import Job, Runs, run_many
+from dumbbell.runs import Job, Runs, run_many
 from dumbbell.scenario import Data, Scenario
 
 if TYPE_CHECKING:

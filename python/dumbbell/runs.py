@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from dumbbell import _engine, control, external, processes
+from dumbbell import _engine, control, external
 from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, whole_number
 from dumbbell.capture import Capture, PathName
 from dumbbell.errors import EngineError, IdenticalRunsWarning, ScenarioWarning, refusal
-from dumbbell.frames import frame, row
+from dumbbell.frames import arrow, frame, row
 from dumbbell.parameters import columns, shown
 from dumbbell.quantities import nanoseconds
 from dumbbell.results import described
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from dumbbell import processes
     from dumbbell.plots.picture import Picture
     from dumbbell.why import Explanation
 
@@ -107,6 +108,11 @@ class RunTables:
         """
         return row(self.links, name, "link")
 
+    def rows(self, table: Literal["flows", "links"]) -> list[dict[str, Any]]:
+        """Return a table as a list of rows, each by the names of its columns, without data frames; ``None`` is missing."""
+        rows: list[dict[str, Any]] = getattr(self, f"arrow_{table}").to_pylist()
+        return rows
+
     def plot(self, quantity: str | None = None, *, names: Sequence[str] | None = None) -> Picture:
         """Return a picture of windows, queues, goodput and losses over time, or of one probed quantity.
 
@@ -172,6 +178,33 @@ class Run(RunTables):
     """
 
     captured: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, job: Job, result: _engine.RunResult, captured: dict[str, int]) -> Self:
+        """Return what the engine has returned; its tables are made when they are asked for."""
+        made = cls.__new__(cls)
+        made.__dict__.update(
+            scenario=job.scenario, seed=job.seed, run=job.run, captured=captured, _result=result
+        )
+        return made
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            result = self.__dict__.get("_result")
+            if result is None or name not in OF_RESULT:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            made = self.__dict__[name] = OF_RESULT[name](result)
+            return made
+
+    def rows(self, table: Literal["flows", "links"]) -> list[dict[str, Any]]:
+        """Return a table as a list of rows; see `RunTables.rows`."""
+        result = self.__dict__.get("_result")
+        return super().rows(table) if result is None else getattr(result, table).rows()
+
+    def __getstate__(self) -> dict[str, Any]:
+        stated = {name: getattr(self, name) for name in OF_RESULT}
+        return {name: value for name, value in {**self.__dict__, **stated}.items() if name != "_result"}
 
     @property
     def fingerprint(self) -> str:
@@ -246,6 +279,15 @@ class Run(RunTables):
         return (
             f"Run({self.scenario.name!r}, seed={self.seed}, run={self.run}, fingerprint={self.fingerprint})"
         )
+
+
+OF_RESULT: Mapping[str, Callable[[_engine.RunResult], Any]] = {
+    "arrow_flows": lambda result: arrow(result.flows),
+    "arrow_links": lambda result: arrow(result.links),
+    "arrow_traces": lambda result: {quantity: arrow(columns) for quantity, columns in result.traces.items()},
+    "summary": lambda result: json.loads(result.summary()),
+}
+"""What a `Run` has of the engine's result."""
 
 
 @dataclass(frozen=True)
@@ -494,8 +536,6 @@ def run(
     >>> result.fingerprint == dumbbell.run(scenario, seed=1).fingerprint
     True
     """
-    import pyarrow as pa
-
     job = Job(Scenario.of(scenario), seed, run)
     warn_of([job.scenario])
     clock = None
@@ -508,16 +548,7 @@ def run(
         result = _engine.run(
             job.scenario.stated, job.seed, job.run, control.factory, clock=clock, capture=files
         )
-    return Run(
-        scenario=job.scenario,
-        seed=job.seed,
-        run=job.run,
-        arrow_flows=pa.table(result.flows),
-        arrow_links=pa.table(result.links),
-        arrow_traces={quantity: pa.table(columns) for quantity, columns in result.traces.items()},
-        summary=json.loads(result.summary()),
-        captured=capture.counts(result),
-    )
+    return Run.of(job, result, capture.counts(result))
 
 
 def _report(progress: Callable[[float, float], None], duration_s: float, reached_s: float) -> None:
@@ -629,6 +660,8 @@ def run_many(
         controls = external.pack(scenarios) if workers > 1 and external.has_classes(scenarios) else None
         result: _engine.ManyResult | processes.Tables
         if controls is not None:
+            from dumbbell import processes
+
             result = processes.run_many(
                 [scenario.canonical_json for scenario in scenarios],
                 indexed,
@@ -673,16 +706,15 @@ def _shared(jobs: Sequence[Job]) -> tuple[list[Scenario], list[tuple[int, int, i
 
 def _runs(jobs: tuple[Job, ...], result: _engine.ManyResult | processes.Tables) -> Runs:
     """Return the output of the engine as `Runs`."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    links = pa.table(result.links)
+    links = arrow(result.links)
     return Runs(
         jobs=jobs,
         completed=len(pc.unique(links["job"])),
-        arrow_flows=pa.table(result.flows),
+        arrow_flows=arrow(result.flows),
         arrow_links=links,
-        arrow_traces={quantity: pa.table(columns) for quantity, columns in result.traces.items()},
+        arrow_traces={quantity: arrow(columns) for quantity, columns in result.traces.items()},
     )
 
 
