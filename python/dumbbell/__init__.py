@@ -79,12 +79,10 @@ def __getattr__(name: str) -> Any:
     elif name == "__version__":
         value = import_module("dumbbell.engine").version()
     elif name == "__all__":
-        value = sorted([*_MODULE_OF, *import_module("dumbbell.scenario.builders").__all__, "topologies"])
+        value = sorted([*_MODULE_OF, *dir(import_module("dumbbell.scenario.builders")), "topologies"])
     elif not name.startswith("_") and find_spec(f"dumbbell.{name}") is not None:
         return import_module(f"dumbbell.{name}")
-    elif (
-        not name.startswith("_") and name in (builders := import_module("dumbbell.scenario.builders")).__all__
-    ):
+    elif not name.startswith("_") and name in dir(builders := import_module("dumbbell.scenario.builders")):
         value = getattr(builders, name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

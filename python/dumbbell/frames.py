@@ -10,9 +10,11 @@ if TYPE_CHECKING:
 
 
 def arrow(columns: Any) -> pa.Table:
-    """Return columns of the engine as a table of the same memory."""
+    """Return columns of the engine as a table of the same memory; a table is returned as it is."""
     import pyarrow as pa
 
+    if isinstance(columns, pa.Table):
+        return columns
     # `pyarrow.table` would import pandas.
     return pa.Table.from_batches([pa.record_batch(columns)])
 

@@ -23,26 +23,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from dumbbell import _engine, addressing
 from dumbbell.arguments import file_path
-from dumbbell.documents import Form
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.external import canonical, with_controls
 from dumbbell.files import read_input
-from dumbbell.parts import Data, Part, plain
+from dumbbell.parts import Data as Data
+from dumbbell.parts import Part as Part
+from dumbbell.parts import plain
 from dumbbell.scenario import builders, declared
 from dumbbell.scenario.opportunities import with_traces
 from dumbbell.scenario.units import suggest_unit
 from dumbbell.shown import html_of
 
 if TYPE_CHECKING:
+    from dumbbell.documents import Form
     from dumbbell.scenario.builders import *  # noqa: F403
     from dumbbell.scenario.builders import Flow, Link, Node, Probe
-
-__all__ = [  # the names are known when the schema is
-    "Data",
-    "Part",
-    "Scenario",
-    *declared.NAMES,
-]
 
 # A scenario file is a few kilobytes; the bound keeps a device or a capture given by mistake from filling
 # the memory.
@@ -52,7 +47,9 @@ SOURCES = "a Scenario, the name of a scenario file, or a table of fields"
 
 
 def __getattr__(name: str) -> Any:
-    if name in declared.NAMES:
+    if name == "__all__":
+        return ["Data", "Part", "Scenario", *dir(builders)]
+    if not name.startswith("_") and name in declared.names():
         return getattr(builders, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

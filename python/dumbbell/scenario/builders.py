@@ -6,14 +6,14 @@ from typing import Any
 
 from dumbbell.scenario import declared
 
-__all__ = declared.NAMES  # the names are known when the schema is
-
 
 def __getattr__(name: str) -> Any:
-    if name in declared.NAMES:
+    if name == "__all__":
+        return __dir__()
+    if not name.startswith("_") and name in declared.names():
         return declared.class_of(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(declared.NAMES)
+    return sorted(declared.names())

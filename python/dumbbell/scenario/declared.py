@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import field, make_dataclass
 from functools import cache, partial
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from dumbbell.engine import schema
+from dumbbell.engine import catalogue, schema
 from dumbbell.parts import Data, External, Part
 
 MODULE = "dumbbell.scenario.builders"
@@ -41,8 +42,7 @@ class TcpPart(Part):
             self.__dict__["external"] = self.__dict__["external"].stated()
 
 
-@dataclass(frozen=True)
-class Declared:
+class Declared(NamedTuple):
     """A class of parts that the schema has at one place.
 
     Parameters
@@ -60,8 +60,7 @@ class Declared:
     base: type[Part] = Part
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(NamedTuple):
     """Alternatives of the schema at the same places, one class for each kind.
 
     Parameters
@@ -70,16 +69,26 @@ class Family:
         As that of a `Declared`.
     about
         The documentation of their base class.
-    kinds
-        The name of each class by that of its kind. A kind without a class is given by its name or as a table.
+    irregular
+        The names of classes by kind that differ from the name of the kind, in capitals and with `suffix`.
+    suffix
+        What the names of all classes end with.
     tag
         The field that names the kind.
+    registry
+        The part of the catalogue with summaries of the kinds, if they are not those of the schema.
     """
 
     places: tuple[str, ...]
     about: str
-    kinds: Mapping[str, str]
+    irregular: Mapping[str, str] = MappingProxyType({})
+    suffix: str = ""
     tag: str = "kind"
+    registry: str | None = None
+
+    def class_name(self, kind: str) -> str:
+        """Return the name of the class of a kind."""
+        return self.irregular.get(kind, kind.capitalize() + self.suffix)
 
 
 PARTS = {
@@ -118,120 +127,88 @@ FAMILIES = {
         "A queue discipline. It may also be given by its name, or as a table with its name as ``kind``.",
         {
             "droptail": "DropTail",
-            "red": "Red",
-            "policer": "Policer",
             "codel": "CoDel",
             "fqcodel": "FqCoDel",
-            "pie": "Pie",
             "fqpie": "FqPie",
             "dualpi2": "DualPi2",
-            "cobalt": "Cobalt",
-            "drr": "Drr",
-            "sfq": "Sfq",
-            "fq": "Fq",
             "tokenbucket": "TokenBucket",
         },
     ),
     "Impairment": Family(
         ("links.impairments",),
         "What happens to packets on a link besides queueing: losses, delays, reordering and duplicates.",
-        {
-            "forced": "Forced",
-            "bernoulli": "Bernoulli",
-            "twostate": "TwoState",
-            "corrloss": "CorrelatedLoss",
-            "gilbert": "Gilbert",
-            "markov": "Markov",
-            "jitter": "Jitter",
-            "reorder": "Reorder",
-            "duplicate": "Duplicate",
-        },
+        {"twostate": "TwoState", "corrloss": "CorrelatedLoss"},
     ),
     "SyntheticLink": Family(
         ("links.trace",),
         "A synthetic link that changes by itself.\n\n"
         "It determines rate, delay and losses; its delay is in addition to that of the link. With a ``seed``, it is the\n"
         "same in every run.",
-        {"lte": "Lte", "mmwave": "MmWave", "starlink": "Starlink", "geo": "Geo"},
+        {"mmwave": "MmWave"},
     ),
     "Source": Family(
         ("flows.source",),
         "A traffic source.\n\n"
         "Over TCP: `Greedy`, `Transfer`, `Tcplib`, and the workloads `Transfers`, `Web`, `Streaming`, `Incast`. As\n"
         "datagrams: `Cbr`, `Poisson`, `OnOff`, `Video`, `Frames`, `Media`.",
-        {
-            "greedy": "Greedy",
-            "transfer": "Transfer",
-            "tcplib": "Tcplib",
-            "transfers": "Transfers",
-            "web": "Web",
-            "streaming": "Streaming",
-            "incast": "Incast",
-            "cbr": "Cbr",
-            "poisson": "Poisson",
-            "onoff": "OnOff",
-            "video": "Video",
-            "frames": "Frames",
-            "media": "Media",
-        },
+        {"onoff": "OnOff"},
     ),
     "Sizes": Family(
         ("flows.source.sizes", "flows.source.document"),
         "A distribution of the sizes of transfers, in bytes of payload. It may also be given by its name, as\n"
         '``"websearch"``.',
-        {
-            "fixed": "FixedSizes",
-            "uniform": "UniformSizes",
-            "exponential": "ExponentialSizes",
-            "pareto": "ParetoSizes",
-            "lognormal": "LognormalSizes",
-            "empirical": "EmpiricalSizes",
-            "websearch": "WebSearchSizes",
-            "mining": "MiningSizes",
-            "hadoop": "HadoopSizes",
-            "cache": "CacheSizes",
-        },
+        {"websearch": "WebSearchSizes"},
+        "Sizes",
     ),
-    "Arrivals": Family(
-        ("flows.source.arrivals",),
-        "When transfers arrive.",
-        {
-            "poisson": "PoissonArrivals",
-            "load": "LoadArrivals",
-            "regular": "RegularArrivals",
-            "closed": "ClosedArrivals",
-        },
-    ),
-    "Timer": Family(
-        ("flows.tcp.timer",),
-        "A retransmission timer.",
-        {"bsd": "BsdTimer", "rfc6298": "Rfc6298Timer", "linux": "LinuxTimer"},
-    ),
+    "Arrivals": Family(("flows.source.arrivals",), "When transfers arrive.", suffix="Arrivals"),
+    "Timer": Family(("flows.tcp.timer",), "A retransmission timer.", suffix="Timer"),
     "Recovery": Family(
         ("flows.tcp.recovery",),
         "A loss recovery with parameters. One without is named by its name alone.",
         {
-            "tahoe": "TahoeRecovery",
-            "reno": "RenoRecovery",
             "newreno": "NewRenoRecovery",
-            "sack": "SackRecovery",
-            "rack": "RackRecovery",
+            "ns2sack": "Ns2SackRecovery",
+            "ns2vegas": "Ns2VegasRecovery",
+            "ns3sack": "Ns3SackRecovery",
         },
+        "Recovery",
     ),
     "Congestion": Family(
         ("flows.tcp.congestion",),
         "A congestion control with parameters. One without is named by its name alone.",
-        {"vegas": "Vegas"},
-        "name",
+        {
+            "newvegas": "NewVegas",
+            "vegasa": "VegasA",
+            "nsvegas": "NsVegas",
+            "westwoodp": "WestwoodPlus",
+            "rovegas": "RoVegas",
+            "highspeed": "HighSpeed",
+            "ledbatpp": "LedbatPlusPlus",
+        },
+        tag="name",
+        registry="algorithms",
     ),
 }
 
 _PART_AT = {declared.place: name for name, declared in PARTS.items()}
 _FAMILY_AT = {place: name for name, found in FAMILIES.items() for place in found.places}
-_KIND_OF = {name: (of, kind) for of, found in FAMILIES.items() for kind, name in found.kinds.items()}
 
-NAMES = (*PARTS, *FAMILIES, *_KIND_OF)
-"""The names of all classes."""
+
+@cache
+def kinds() -> dict[str, tuple[str, str]]:
+    """Return the family and the kind of each class of a kind, by its name."""
+    return {
+        found.class_name(kind): (name, kind)
+        for name, found in FAMILIES.items()
+        for table in _tables(_at(found.places[0]))
+        if (kind := table["properties"].get(found.tag, {}).get("const")) is not None
+    }
+
+
+@cache
+def names() -> frozenset[str]:
+    """Return the names of all classes."""
+    return frozenset([*PARTS, *FAMILIES, *kinds()])
 
 
 def class_of(name: str) -> type[Part]:
@@ -250,7 +227,7 @@ def part(name: str) -> type[Any]:
     """Return a class of parts."""
     declared = PARTS.get(name)
     tag = None if declared is not None else tag_of(name)
-    base = declared.base if declared is not None else family(_KIND_OF[name][0])
+    base = declared.base if declared is not None else family(kinds()[name][0])
     members = members_of(name)
     place = place_of(name)
     cls = make_dataclass(
@@ -298,14 +275,13 @@ def read(place: str, value: Any) -> Any:
     if place in _PART_AT:
         return part(_PART_AT[place]).from_dict(value)
     found = FAMILIES[_FAMILY_AT[place]]
-    name = found.kinds.get(str(value.get(found.tag)))
-    if name is None:
+    name = found.class_name(str(value.get(found.tag)))
+    if name not in kinds():
         return value
     return part(name).from_dict({key: item for key, item in value.items() if key != found.tag})
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A field of a class: its name in the schema and in Python, what the schema says, and whether it must be given."""
 
     name: str
@@ -318,13 +294,13 @@ def tag_of(name: str) -> tuple[str, str] | None:
     """Return the field and the value that name the kind of a class in a table."""
     if name in PARTS:
         return None
-    of, kind = _KIND_OF[name]
+    of, kind = kinds()[name]
     return FAMILIES[of].tag, kind
 
 
 def place_of(name: str) -> str:
     """Return the place of a class in a scenario; see `Declared.place`."""
-    return PARTS[name].place if name in PARTS else FAMILIES[_KIND_OF[name][0]].places[0]
+    return PARTS[name].place if name in PARTS else FAMILIES[kinds()[name][0]].places[0]
 
 
 def class_at(place: str) -> str | None:
@@ -334,7 +310,7 @@ def class_at(place: str) -> str | None:
 
 def base_of(name: str) -> str:
     """Return the name of the base class of a class, as users know it."""
-    return "Part" if name in PARTS else _KIND_OF[name][0]
+    return "Part" if name in PARTS else kinds()[name][0]
 
 
 def members_of(name: str) -> list[Member]:
@@ -350,12 +326,21 @@ def members_of(name: str) -> list[Member]:
 
 def documentation(name: str) -> str:
     """Return the docstring of a class."""
-    about = PARTS[name].about if name in PARTS else _table(name)["description"]
-    members = members_of(name)
+    about, members = _summary(name), members_of(name)
     if not members:
-        return str(about)
+        return about
     lines = [f"{member.attribute}\n    {_about(member)}" for member in members]
     return "\n".join([about, "", "Parameters", "----------", *lines])
+
+
+def _summary(name: str) -> str:
+    if name in PARTS:
+        return PARTS[name].about
+    of, kind = kinds()[name]
+    registry = FAMILIES[of].registry
+    if registry is None:
+        return str(_table(name)["description"])
+    return next(str(entry["summary"]) for entry in catalogue()[registry] if entry["name"] == kind)
 
 
 def _about(member: Member) -> str:

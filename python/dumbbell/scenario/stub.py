@@ -32,8 +32,8 @@ ALSO = {("Flow", "tcp"): ("Congestion", "External"), ("Tcp", "external"): ("Exte
 def text() -> str:
     """Return the stub."""
     families = [_class(name, "Part", found.about, []) for name, found in declared.FAMILIES.items()]
-    parts = [_part(name) for name in declared.NAMES if name not in declared.FAMILIES]
-    names = f"__all__ = {json.dumps(sorted(declared.NAMES), indent=4)}\n"
+    parts = [_part(name) for name in (*declared.PARTS, *declared.kinds())]
+    names = f"__all__ = {json.dumps(sorted(declared.names()), indent=4)}\n"
     return "\n".join([HEADER, names, *families, *parts])
 
 
