@@ -7,7 +7,8 @@ from collections.abc import Iterator
 MODULES = {
     "dumbbell.runs": "Running scenarios, one or many on all cores.",
     "dumbbell.campaign.sweep": "Sweeps: a scenario with every combination of some values.",
-    "dumbbell.scenario": "Scenarios and the parts that they consist of.",
+    "dumbbell.scenario": "Scenarios.",
+    "dumbbell.scenario.builders": "The parts that scenarios consist of.",
     "dumbbell.topologies": "Networks: the shapes of the field.",
     "dumbbell.control": "Congestion controls of your own.",
     "dumbbell.library": "Congestion controls from shared libraries and WebAssembly modules.",

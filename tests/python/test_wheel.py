@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 
 from dumbbell import checkout
+from dumbbell.scenario import stub
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,3 +31,9 @@ def test_the_link_that_the_wheel_includes_leads_to_the_papers():
     assert link.resolve() == ROOT / "papers"
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["maturin"]
     assert {"path": "python/dumbbell_papers/**/*", "format": "wheel"} in settings["include"]
+
+
+def test_the_wheel_includes_the_stub_that_is_not_in_the_repository():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["maturin"]
+    assert {"path": "python/dumbbell/scenario/builders.pyi", "format": "wheel"} in settings["include"]
+    assert (ROOT / "python" / "dumbbell" / "scenario" / "builders.pyi").read_text("utf-8") == stub.text()
