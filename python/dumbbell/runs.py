@@ -655,31 +655,7 @@ def run_many(
                 finished(some)
 
         handed_over = None if finished is None else hand_over
-        workers = min(threads or cores(), len(listed))
-        # The interpreter's lock would serialize threads.
-        controls = external.pack(scenarios) if workers > 1 and external.has_classes(scenarios) else None
-        result: _engine.ManyResult | processes.Tables
-        if controls is not None:
-            from dumbbell import processes
-
-            result = processes.run_many(
-                [scenario.canonical_json for scenario in scenarios],
-                indexed,
-                workers,
-                controls,
-                report,
-                finished=handed_over,
-            )
-        else:
-            result = _engine.run_many(
-                [scenario.stated for scenario in scenarios],
-                indexed,
-                threads or cores(),
-                report,
-                finished=handed_over,
-                partial=True,
-                controls=control.factory,
-            )
+        result = _on_cores(scenarios, indexed, threads or cores(), report, handed_over)
     if failures:
         raise failures[0]
     done = _runs(listed, result)
@@ -689,6 +665,28 @@ def run_many(
         fingerprints.update(_fingerprints(done))
         _look_for_identical_runs(listed, indexed, fingerprints)
     return replace(done, completed=result.completed)
+
+
+def _on_cores(
+    scenarios: Sequence[Scenario],
+    indexed: Sequence[tuple[int, int, int]],
+    threads: int,
+    report: Progress,
+    finished: Callable[[Any], None] | None,
+) -> _engine.ManyResult | processes.Tables:
+    """Return the results of jobs on threads, or of controls in Python on processes; see `_shared` for the jobs."""
+    workers = min(threads, len(indexed))
+    # The interpreter's lock would serialize threads.
+    controls = external.pack(scenarios) if workers > 1 and external.has_classes(scenarios) else None
+    if controls is None:
+        stated = [scenario.stated for scenario in scenarios]
+        return _engine.run_many(
+            stated, indexed, threads, report, finished=finished, partial=True, controls=control.factory
+        )
+    from dumbbell import processes
+
+    texts = [scenario.canonical_json for scenario in scenarios]
+    return processes.run_many(texts, indexed, workers, controls, report, finished=finished)
 
 
 def _shared(jobs: Sequence[Job]) -> tuple[list[Scenario], list[tuple[int, int, int]]]:

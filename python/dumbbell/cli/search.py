@@ -30,48 +30,56 @@ from dumbbell.search.dimensions import bounds_from_file, written_bounds
 from dumbbell.search.writing import record
 from dumbbell.tracebacks import frames_of
 
+ObjectiveOption = Annotated[
+    str,
+    typer.Option(
+        "--objective", metavar="NAME", help="low-utilization, starvation or delay.", show_default=False
+    ),
+]
+BudgetOption = Annotated[
+    str, typer.Option("--budget", metavar="N|TIME", help='Number of points, or a time such as "5 min".')
+]
+VaryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--vary",
+        metavar="PARTS",
+        help="What varies, of rate,rtt,buffer,loss,reroute,competitor,pulses; default: that of the objective.",
+    ),
+]
+BoundOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bound",
+        metavar="NAME=LOW..HIGH",
+        help="Bounds of a dimension, such as rtt=10..100, rate=5 or competitor=reno,cubic; may be repeated.",
+    ),
+]
+BoundsOption = Annotated[
+    Path | None,
+    typer.Option("--bounds", metavar="FILE", help="Bounds of dimensions as TOML: rtt = [10, 100]."),
+]
+OutputOption = Annotated[
+    Path | None,
+    folder(
+        "--output",
+        "Folder of the scenario and the journal; default: results/search-ALGORITHM-OBJECTIVE.",
+    ),
+]
+FreshOption = Annotated[bool, typer.Option("--fresh", help="Begin again instead of going on.")]
+
 
 def search(
     algorithm: Algorithm,
-    objective: Annotated[
-        str,
-        typer.Option(
-            "--objective", metavar="NAME", help="low-utilization, starvation or delay.", show_default=False
-        ),
-    ],
-    budget: Annotated[
-        str, typer.Option("--budget", metavar="N|TIME", help='Number of points, or a time such as "5 min".')
-    ] = "300",
-    vary: Annotated[
-        str | None,
-        typer.Option(
-            "--vary",
-            metavar="PARTS",
-            help="What varies, of rate,rtt,buffer,loss,reroute,competitor,pulses; default: that of the objective.",
-        ),
-    ] = None,
-    bound: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bound",
-            metavar="NAME=LOW..HIGH",
-            help="Bounds of a dimension, such as rtt=10..100, rate=5 or competitor=reno,cubic; may be repeated.",
-        ),
-    ] = None,
-    bounds: Annotated[
-        Path | None,
-        typer.Option("--bounds", metavar="FILE", help="Bounds of dimensions as TOML: rtt = [10, 100]."),
-    ] = None,
+    objective: ObjectiveOption,
+    budget: BudgetOption = "300",
+    vary: VaryOption = None,
+    bound: BoundOption = None,
+    bounds: BoundsOption = None,
     seed: Seed = 1,
-    output: Annotated[
-        Path | None,
-        folder(
-            "--output",
-            "Folder of the scenario and the journal; default: results/search-ALGORITHM-OBJECTIVE.",
-        ),
-    ] = None,
+    output: OutputOption = None,
     threads: Threads = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Begin again instead of going on.")] = False,
+    fresh: FreshOption = False,
     json_output: Json = False,
 ) -> None:
     """Search for the scenario in which an algorithm does worst.

@@ -69,52 +69,58 @@ LINK_COLUMNS: Sequence[Column] = (
 LOOK_S = 0.3
 
 
+TraceOption = Annotated[
+    Path | None, folder("--trace", "Write each probed quantity to this folder, as Parquet and PNG.")
+]
+CsvOption = Annotated[
+    Path | None,
+    folder("--csv", "Write flows.csv, links.csv and one file per probed quantity to this folder."),
+]
+PlotOption = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="PICTURE",
+        help="Draw windows, queues, goodput and losses: a name that ends in .png, .svg, .pdf or .html (with zoom), "
+        "or - for the terminal.",
+    ),
+]
+PcapOption = Annotated[
+    Path | None, typer.Option("--pcap", metavar="FILE", help="Write the packets at a node as pcapng.")
+]
+NodeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--node",
+        metavar="NAME",
+        help="Node of --pcap; default: the node that sends, if there is only one.",
+    ),
+]
+SnaplenOption = Annotated[
+    int | None,
+    typer.Option("--snaplen", help="Bytes of each packet in --pcap; default: 80, which holds all headers."),
+]
+QlogOption = Annotated[
+    Path | None,
+    typer.Option("--qlog", metavar="FILE", help="Write the events of all TCP senders as qlog."),
+]
+WatchOption = Annotated[bool, typer.Option("--watch", help="Run again whenever FILE changes, until Ctrl-C.")]
+
+
 def simulate(
     file: File,
     seed: Seed = 1,
     run: RunNumber = 0,
     json_output: Json = False,
-    trace: Annotated[
-        Path | None, folder("--trace", "Write each probed quantity to this folder, as Parquet and PNG.")
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        folder("--csv", "Write flows.csv, links.csv and one file per probed quantity to this folder."),
-    ] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot",
-            metavar="PICTURE",
-            help="Draw windows, queues, goodput and losses: a name that ends in .png, .svg, .pdf or .html (with zoom), "
-            "or - for the terminal.",
-        ),
-    ] = None,
-    pcap: Annotated[
-        Path | None, typer.Option("--pcap", metavar="FILE", help="Write the packets at a node as pcapng.")
-    ] = None,
-    node: Annotated[
-        str | None,
-        typer.Option(
-            "--node",
-            metavar="NAME",
-            help="Node of --pcap; default: the node that sends, if there is only one.",
-        ),
-    ] = None,
-    snaplen: Annotated[
-        int | None,
-        typer.Option(
-            "--snaplen", help="Bytes of each packet in --pcap; default: 80, which holds all headers."
-        ),
-    ] = None,
-    qlog: Annotated[
-        Path | None,
-        typer.Option("--qlog", metavar="FILE", help="Write the events of all TCP senders as qlog."),
-    ] = None,
+    trace: TraceOption = None,
+    csv: CsvOption = None,
+    plot: PlotOption = None,
+    pcap: PcapOption = None,
+    node: NodeOption = None,
+    snaplen: SnaplenOption = None,
+    qlog: QlogOption = None,
     allow: Allow = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Run again whenever FILE changes, until Ctrl-C.")
-    ] = False,
+    watch: WatchOption = False,
 ) -> None:
     """Run a scenario file once.
 

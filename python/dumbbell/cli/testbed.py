@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,45 +75,54 @@ def check_machine(json_output: JsonList = False) -> None:
         raise typer.Exit(UNAVAILABLE)
 
 
+RunOption = Annotated[int, number("--run", "Run number of the first replication.")]
+RunsOption = Annotated[int, typer.Option("--runs", metavar="N", help="Number of replications.")]
+AtOnceOption = Annotated[
+    int, typer.Option("--at-once", metavar="N", help="Runs side by side; two cores carry 8 of 10 Mbit/s.")
+]
+BudgetOption = Annotated[
+    float,
+    typer.Option("--budget", metavar="MBIT/S", help="Maximum sum of the rates of runs side by side."),
+]
+PcapOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--pcap",
+        metavar="FILE",
+        help="Write all packets at both ends as pcapng; with several runs, one file each, with the number of the run.",
+    ),
+]
+CongestionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--congestion",
+        metavar="FLOW=NAME",
+        help="Congestion control of the kernel for this flow, such as cubic or bbr, or twin for the eBPF twin; "
+        "NAME alone: for all flows; may be repeated.",
+    ),
+]
+OutputOption = Annotated[
+    Path | None,
+    folder(
+        "--output",
+        "Write tables and probed quantities to this folder, as Parquet, and reuse completed runs.",
+    ),
+]
+
+
 @commands.command("run", short_help="Run a scenario file in real time.")
 @guarded
 def run_in_real_time(
     file: File,
     seed: Seed = 1,
-    run: Annotated[int, number("--run", "Run number of the first replication.")] = 0,
-    runs: Annotated[int, typer.Option("--runs", metavar="N", help="Number of replications.")] = 1,
-    at_once: Annotated[
-        int, typer.Option("--at-once", metavar="N", help="Runs side by side; two cores carry 8 of 10 Mbit/s.")
-    ] = 1,
-    budget: Annotated[
-        float,
-        typer.Option("--budget", metavar="MBIT/S", help="Maximum sum of the rates of runs side by side."),
-    ] = 200.0,
-    pcap: Annotated[
-        Path | None,
-        typer.Option(
-            "--pcap",
-            metavar="FILE",
-            help="Write all packets at both ends as pcapng; with several runs, one file each, with the number of the run.",
-        ),
-    ] = None,
-    congestion: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--congestion",
-            metavar="FLOW=NAME",
-            help="Congestion control of the kernel for this flow, such as cubic or bbr, or twin for the eBPF twin; "
-            "NAME alone: for all flows; may be repeated.",
-        ),
-    ] = None,
+    run: RunOption = 0,
+    runs: RunsOption = 1,
+    at_once: AtOnceOption = 1,
+    budget: BudgetOption = 200.0,
+    pcap: PcapOption = None,
+    congestion: CongestionOption = None,
     json_output: Json = False,
-    output: Annotated[
-        Path | None,
-        folder(
-            "--output",
-            "Write tables and probed quantities to this folder, as Parquet, and reuse completed runs.",
-        ),
-    ] = None,
+    output: OutputOption = None,
     fresh: Fresh = False,
 ) -> None:
     """Run a scenario file in real time: its links, and the TCP of the Linux kernel.
@@ -126,16 +135,7 @@ def run_in_real_time(
     with permission.without_loading():
         scenario = read_scenario(file)
     replacements = _replacements(congestion or ())
-    if not 1 <= runs <= MOST_REPLICATIONS:
-        refuse(f"--runs is {runs}; accepted: a whole number from 1 to {MOST_REPLICATIONS}")
-    if at_once < 1:
-        refuse(f"--at-once is {at_once}; accepted: 1 or more")
-    if not budget > 0:
-        refuse(f"--budget is {budget:g}; accepted: a rate in Mbit/s above 0")
-    if output is not None and pcap is not None:
-        refuse(
-            "--pcap: completed runs in --output are reused, and have no packets; accepted without --output"
-        )
+    _refuse_impossible(runs, at_once, budget, has_both=output is not None and pcap is not None)
     # What cannot be written is found out now rather than after a long run.
     if output is not None:
         make_folder(output)
@@ -144,29 +144,54 @@ def run_in_real_time(
     jobs = [Job(scenario, seed, number) for number in range(run, run + runs)]
     at_once = _within(budget, scenario, min(at_once, runs))
 
+    done = _run(
+        file, jobs, pcap, output, at_once=at_once, budget=budget, congestion=replacements, fresh=fresh
+    )
+    if json_output:
+        objects = [one.summary for one in done]
+        say_json(objects[0] if runs == 1 else {"runs": objects}, indent=2)
+    else:
+        _print_tables(done)
+    _warn_of_disturbance(done)
+    if output is not None:
+        _write(done, output)
+
+
+def _run(
+    file: Path,
+    jobs: Sequence[Job],
+    pcap: Path | None,
+    output: Path | None,
+    *,
+    at_once: int,
+    budget: float,
+    congestion: Mapping[str, str],
+    fresh: bool,
+) -> Sequence[RealTimeRun]:
+    """Return the runs of the command; what the machine or a run lacks ends it."""
+
     def file_of(job: Job) -> Path:
         assert pcap is not None
-        return pcap if runs == 1 else pcap.with_stem(f"{pcap.stem}-{job.run}")
+        return pcap if len(jobs) == 1 else pcap.with_stem(f"{pcap.stem}-{job.run}")
 
     if pcap is not None:
         for job in jobs:
             prepare(file_of(job))
-
+    scenario = jobs[0].scenario
     try:
         find_binary(told=note)
-        if output is None:
-            with _progress(duration_s(scenario) * runs / at_once) as progress:
-                done = run_many(
-                    jobs,
-                    at_once=at_once,
-                    budget_bps=budget * 1e6,
-                    congestion=replacements,
-                    pcap=None if pcap is None else file_of,
-                    progress=progress,
-                )
-        else:
-            done = _with_store(
-                jobs, output, at_once=at_once, budget=budget, congestion=replacements, fresh=fresh
+        if output is not None:
+            return _with_store(
+                jobs, output, at_once=at_once, budget=budget, congestion=congestion, fresh=fresh
+            )
+        with _progress(duration_s(scenario) * len(jobs) / at_once) as progress:
+            return run_many(
+                jobs,
+                at_once=at_once,
+                budget_bps=budget * 1e6,
+                congestion=congestion,
+                pcap=None if pcap is None else file_of,
+                progress=progress,
             )
     except MachineError as error:
         fail(error, UNAVAILABLE)
@@ -178,14 +203,20 @@ def run_in_real_time(
         raise KeyboardInterrupt(
             f"interrupted: the runs of {file} were stopped; nothing was written"
         ) from None
-    if json_output:
-        objects = [one.summary for one in done]
-        say_json(objects[0] if runs == 1 else {"runs": objects}, indent=2)
-    else:
-        _print_tables(done)
-    _warn_of_disturbance(done)
-    if output is not None:
-        _write(done, output)
+
+
+def _refuse_impossible(runs: int, at_once: int, budget: float, *, has_both: bool) -> None:
+    """Refuse numbers that no runs have, and packets of runs that are reused."""
+    if not 1 <= runs <= MOST_REPLICATIONS:
+        refuse(f"--runs is {runs}; accepted: a whole number from 1 to {MOST_REPLICATIONS}")
+    if at_once < 1:
+        refuse(f"--at-once is {at_once}; accepted: 1 or more")
+    if not budget > 0:
+        refuse(f"--budget is {budget:g}; accepted: a rate in Mbit/s above 0")
+    if has_both:
+        refuse(
+            "--pcap: completed runs in --output are reused, and have no packets; accepted without --output"
+        )
 
 
 @dataclass(frozen=True)
@@ -204,7 +235,7 @@ def _with_store(
     *,
     at_once: int,
     budget: float,
-    congestion: dict[str, str],
+    congestion: Mapping[str, str],
     fresh: bool,
 ) -> list[RealTimeRun]:
     """Run what the store of a folder does not contain, and return all runs."""
