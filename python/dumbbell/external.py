@@ -131,10 +131,12 @@ def _mapped(data: Mapping[str, Any], change: Any) -> dict[str, Any]:
         return dict(data)
 
     def changed(flow: Any) -> Any:
-        tcp = flow.get("tcp") if isinstance(flow, Mapping) else None
-        if isinstance(tcp, str) and tcp.startswith(permission.PREFIXES):
+        tcp = flow.get("tcp") if isinstance(flow, dict | Mapping) else None
+        if isinstance(tcp, str):
+            if not tcp.startswith(permission.PREFIXES):
+                return flow
             tcp = {"external": tcp}
-        if not isinstance(tcp, Mapping) or "external" not in tcp:
+        if not isinstance(tcp, dict | Mapping) or "external" not in tcp:
             return flow
         field = f"flows.{flow.get('name')}.tcp.external"
         return {**flow, "tcp": {**tcp, "external": change(tcp["external"], field)}}

@@ -24,29 +24,35 @@ MOST_LEVELS = 32
 
 def plain(value: Any, path: str, level: int = 0) -> Any:
     """Return `value` as the plain data TOML and JSON share; `path` names it in an error, `level` counts from the root."""
-    if type(value) in PLAIN:
+    kind = type(value)
+    if kind in PLAIN:
         return value
-    if isinstance(value, Stated):
-        return value.to_dict()
-    for kind in (bool, int, str):
-        if isinstance(value, kind):
-            # Subclasses, as NumPy has them, become the plain type.
-            return kind(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise refusal(path, float(value), "a finite number")
-        return float(value)
+    # Tests of the exact type come first: one against an abstract class takes longer than all else here.
+    is_list, is_table = kind is list or kind is tuple, kind is dict
+    if not (is_list or is_table):
+        if isinstance(value, Stated):
+            return value.to_dict()
+        for plain_kind in (bool, int, str):
+            if isinstance(value, plain_kind):
+                # Subclasses, as NumPy has them, become the plain type.
+                return plain_kind(value)
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise refusal(path, float(value), "a finite number")
+            return float(value)
+        is_table = isinstance(value, Mapping)
+        is_list = isinstance(value, Sequence) and not isinstance(value, bytes | bytearray)
     if level == MOST_LEVELS:
         levels = f"more than {MOST_LEVELS} levels of tables and lists"
         raise refusal(path, levels, "a scenario", problem="are not accepted", quoted=False)
-    if isinstance(value, Mapping):
+    if is_table:
         # None means not given, as in the builders.
         return {
             str(key): plain(item, f"{path}.{key}" if path else str(key), level + 1)
             for key, item in value.items()
             if item is not None
         }
-    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+    if is_list:
         return [
             item if type(item) in PLAIN else plain(item, f"{path}[{index}]", level + 1)
             for index, item in enumerate(value)
@@ -139,5 +145,5 @@ class Part(Stated):
         for name, attribute in self.names().items():
             value = getattr(self, attribute)
             if value is not None:
-                data[name] = plain(value, name)
+                data[name] = value if type(value) in PLAIN else plain(value, name)
         return data
