@@ -260,13 +260,15 @@ def _table(points: pd.DataFrame) -> report.Table:
     return report.Table(
         caption="Transfers by recovery and number of drops",
         columns=[
-            report.Column(title="recovery", align="left"),
-            report.Column(title="drops"),
-            report.Column(title="transfers"),
-            report.Column(title="the same segments in the same order"),
-            report.Column(title="sent again, mean"),
-            report.Column(title="timeouts, mean"),
-            report.Column(title="largest distance of times [ms]"),
+            *report.Column.words("recovery"),
+            *report.Column.numbers(
+                "drops",
+                "transfers",
+                "the same segments in the same order",
+                "sent again, mean",
+                "timeouts, mean",
+                "largest distance of times [ms]",
+            ),
         ],
         rows=rows,
         note=f"A packet takes {1e3 * SERVICE_S:g} ms on the bottleneck.",

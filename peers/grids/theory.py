@@ -732,12 +732,10 @@ def _table(law: Law, points: pd.DataFrame) -> report.Table:
     return report.Table(
         caption=f"{law.name}: {law.quantity}{unit}",
         columns=[
-            report.Column(title="setting", align="left"),
-            report.Column(title="measured"),
-            report.Column(title="predicted"),
-            report.Column(title="error of the measured value"),
-            report.Column(title="tolerance"),
-            report.Column(title="runs"),
+            *report.Column.words("setting"),
+            *report.Column.numbers(
+                "measured", "predicted", "error of the measured value", "tolerance", "runs"
+            ),
         ],
         rows=[row(point) for point in points.to_dict("records")],
         note=f"Intervals at {100 * CONFIDENCE:g} % over replications, of the ratio of both.",

@@ -428,11 +428,8 @@ def _table(moves: Sequence[Move[V]], caption: str, note: str) -> Table:
     return Table(
         caption=caption,
         columns=[
-            Column(title="assumption", align="left"),
-            Column(title="varied to", align="left"),
-            Column(title="reproduced"),
-            Column(title="gained"),
-            Column(title="lost"),
+            *Column.words("assumption", "varied to"),
+            *Column.numbers("reproduced", "gained", "lost"),
             *(Column(title=heading) for heading in headings),
         ],
         rows=rows,
@@ -457,12 +454,8 @@ def _details(move: Move[V]) -> Details:
             Table(
                 caption="Claims whose verdict changes",
                 columns=[
-                    Column(title="", align="left"),
-                    Column(title="claim", align="left"),
-                    Column(title="statement", align="left"),
-                    Column(title="paper"),
-                    Column(title="measured"),
-                    Column(title="interval"),
+                    *Column.words("", "claim", "statement"),
+                    *Column.numbers("paper", "measured", "interval"),
                 ],
                 rows=[
                     *(_change(finding, Cell(text="gained", tone="good")) for finding in move.gained),

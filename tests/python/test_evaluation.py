@@ -128,7 +128,7 @@ def test_settings_out_of_range_are_refused(place):
 
 # --- limits ---
 
-LIMIT = Limit(column="delay", label="delay", unit="ms", scale=1e3, factor=1.5, slack=0.01)
+LIMIT = Limit(column="delay", label="delay", unit="ms", factor=1.5, slack=0.01)
 
 
 def table(**values):
@@ -521,7 +521,7 @@ def test_the_command_of_an_item_states_what_differs_from_the_defaults():
 
 def swept(**rest):
     """Return a judged item with two panels of points, whose estimates are 1 and 2 s."""
-    limit = Limit(column="delay", label="delay", unit="ms", scale=1e3, bound=1.5)
+    limit = Limit(column="delay", label="delay", unit="ms", bound=1.5)
     item = Item(
         name="delays",
         section="§1",

@@ -208,9 +208,8 @@ def _models(
     return Table(
         caption="What each simulator models",
         columns=[
-            Column(title="simulator", align="left"),
-            Column(title="what it models per packet", align="left"),
-            Column(title="events per delivered packet, counted"),
+            *Column.words("simulator", "what it models per packet"),
+            *Column.numbers("events per delivered packet, counted"),
         ],
         rows=rows,
     )
@@ -240,13 +239,14 @@ def _work(
     table = Table(
         caption="What each simulator delivered",
         columns=[
-            Column(title="case", align="left"),
-            Column(title="simulator", align="left"),
-            Column(title="data packets delivered in a run"),
-            Column(title="utilization of the bottleneck [%]"),
-            Column(title="runs in a turn"),
-            Column(title="CPU time of a turn, net [s]"),
-            Column(title="start-up of a run [ms]"),
+            *Column.words("case", "simulator"),
+            *Column.numbers(
+                "data packets delivered in a run",
+                "utilization of the bottleneck [%]",
+                "runs in a turn",
+                "CPU time of a turn, net [s]",
+                "start-up of a run [ms]",
+            ),
         ],
         rows=rows,
         note="Utilization counts packets delivered for the first time; the rest is slow start and retransmissions.",

@@ -80,15 +80,16 @@ def _sweep(sweep: Sweep) -> list[Block]:
     table = Table(
         caption=f"Cost over {sweep.swept}",
         columns=[
-            Column(title="what", align="left"),
-            Column(title=sweep.swept + unit),
-            Column(title="CPU time per delivered packet [ns]"),
-            Column(title="events per packet"),
-            Column(title="packets in a run"),
-            Column(title="CPU time of a run, net [s]"),
+            *Column.words("what"),
+            *Column.numbers(
+                sweep.swept + unit,
+                "CPU time per delivered packet [ns]",
+                "events per packet",
+                "packets in a run",
+                "CPU time of a run, net [s]",
+            ),
             *([Column(title="simulated time per CPU time")] if is_long else []),
-            Column(title="start-up of a run [ms]"),
-            Column(title="largest memory [MiB]"),
+            *Column.numbers("start-up of a run [ms]", "largest memory [MiB]"),
         ],
         rows=rows,
         note="The median over the turns; below it the smallest and the largest turn.",
@@ -158,10 +159,8 @@ def _memory(idle: Idle) -> list[Block]:
         Table(
             caption="Largest resident memory of a process",
             columns=[
-                Column(title="what", align="left"),
-                Column(title=f"{few:,} flows [MiB]"),
-                Column(title=f"{many:,} flows [MiB]"),
-                Column(title="per flow [bytes]"),
+                *Column.words("what"),
+                *Column.numbers(f"{few:,} flows [MiB]", f"{many:,} flows [MiB]", "per flow [bytes]"),
             ],
             rows=rows,
         ),
@@ -193,12 +192,14 @@ def _threads(batches: Sequence[Batches], plan: Plan) -> list[Block]:
     table = Table(
         caption="Batches on one and two threads",
         columns=[
-            Column(title="runs"),
-            Column(title="one thread [s]"),
-            Column(title="two threads [s]"),
-            Column(title="two processes [s]"),
-            Column(title="speed-up of threads"),
-            Column(title="speed-up of processes"),
+            *Column.numbers(
+                "runs",
+                "one thread [s]",
+                "two threads [s]",
+                "two processes [s]",
+                "speed-up of threads",
+                "speed-up of processes",
+            ),
         ],
         rows=rows,
         note="The median over the turns; below it the smallest and the largest turn.",

@@ -125,11 +125,7 @@ def _summary(judged: Sequence[Judged], failures: dict[str, str]) -> list[Block]:
 def _rules(peer: Peer) -> Table:
     return Table(
         caption=f"Defaults and faults of {peer.title} that matter, and how each was matched",
-        columns=[
-            Column(title="aspect", align="left"),
-            Column(title=peer.title, align="left"),
-            Column(title="matched", align="left"),
-        ],
+        columns=Column.words("aspect", peer.title, "matched"),
         rows=[[rule.aspect, rule.peer, rule.matched] for rule in peer.rules],
     )
 
@@ -150,7 +146,7 @@ def _blocks(one: Judged) -> list[Block]:
     if one.failures:
         listed = Table(
             caption=f"Cases in which the peer failed: {len(one.failures)} of {one.cases}",
-            columns=[Column(title="case", align="left"), Column(title="error message", align="left")],
+            columns=Column.words("case", "error message"),
             rows=[[key, why] for key, why in one.failures.items()],
         )
         blocks.append(Details(title=listed.caption, blocks=[listed]))

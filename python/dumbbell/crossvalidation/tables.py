@@ -79,10 +79,7 @@ def comparison_table(
         groups=[("", len(factors)), (quantity, 2), ("", 2)],
         columns=[
             *(Column(title=name, align="left") for name in factors),
-            Column(title="Dumbbell"),
-            Column(title=peer_title(table)),
-            Column(title=kind),
-            Column(title="n"),
+            *Column.numbers("Dumbbell", peer_title(table), kind, "n"),
         ],
         rows=rows,
         note=note,

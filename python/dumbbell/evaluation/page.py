@@ -211,11 +211,7 @@ def _glance(study: Study, judged: Sequence[Judged]) -> list[Block]:
         blocks.append(
             Table(
                 caption="Findings",
-                columns=[
-                    Column(title="finding", align="left"),
-                    Column(title="measured", align="left"),
-                    Column(title="item", align="left"),
-                ],
+                columns=Column.words("finding", "measured", "item"),
                 rows=said,
                 note=f"{hidden} further limits are broken; see the items." if hidden > 0 else "",
             )
@@ -230,11 +226,7 @@ def _glance(study: Study, judged: Sequence[Judged]) -> list[Block]:
     ]
     verdicts = Table(
         caption="Verdicts",
-        columns=[
-            Column(title="item", align="left"),
-            Column(title="verdict", align="left"),
-            Column(title="decided by", align="left"),
-        ],
+        columns=Column.words("item", "verdict", "decided by"),
         rows=rows,
     )
     return [*blocks, verdicts]
@@ -255,7 +247,7 @@ def _blocks(study: Study, one: Judged) -> list[Block]:
         Text(paragraphs=texts),
         Table(
             caption="",
-            columns=[Column(title="verdict", align="left"), Column(title="decided by", align="left")],
+            columns=Column.words("verdict", "decided by"),
             rows=[[Cell(text=one.verdict, tone=TONES[one.verdict]), Cell(text=_sentence(one))]],
         ),
     ]
@@ -296,11 +288,11 @@ def _limit_table(study: Study, one: Judged, limit: Limit) -> Table:
     return Table(
         caption=limit.title,
         columns=[
-            Column(title="point", align="left"),
-            Column(title=study.subject.label),
+            *Column.words("point"),
+            *Column.numbers(study.subject.label),
             *(Column(title=labels[role]) for role in roles),
-            Column(title="limit"),
-            Column(title="state", align="left"),
+            *Column.numbers("limit"),
+            *Column.words("state"),
         ],
         rows=rows,
     )
@@ -325,8 +317,7 @@ def _reported(study: Study, one: Judged) -> Table | None:
     return Table(
         caption="Reported",
         columns=[
-            Column(title="point", align="left"),
-            Column(title="algorithm", align="left"),
+            *Column.words("point", "algorithm"),
             *(Column(title=measure.title) for measure in measures),
         ],
         rows=rows,
@@ -339,11 +330,11 @@ METRICS: tuple[tuple[str, str, str, tuple[Quantity, ...]], ...] = (
         "bufferbloat",
         "1 flow, 1 BDP",
         (
-            Quantity(column="utilization", most=1.0, label="throughput by capacity", unit="%", scale=100.0),
-            Quantity(column="delay_mean", label="mean queueing delay", unit="ms", scale=1e3),
-            Quantity(column="delay_p95", label="95th percentile of the delay", unit="ms", scale=1e3),
-            Quantity(column="delay_p99", label="99th percentile of the delay", unit="ms", scale=1e3),
-            Quantity(column="drop_rate", most=1.0, label="loss rate", unit="%", scale=100.0),
+            Quantity(column="utilization", most=1.0, label="throughput by capacity", unit="%"),
+            Quantity(column="delay_mean", label="mean queueing delay", unit="ms"),
+            Quantity(column="delay_p95", label="95th percentile of the delay", unit="ms"),
+            Quantity(column="delay_p99", label="99th percentile of the delay", unit="ms"),
+            Quantity(column="drop_rate", most=1.0, label="loss rate", unit="%"),
         ),
     ),
     (
@@ -361,9 +352,7 @@ METRICS: tuple[tuple[str, str, str, tuple[Quantity, ...]], ...] = (
             Quantity(
                 column="aggressiveness", label="aggressiveness: largest growth per RTT", unit="segments"
             ),
-            Quantity(
-                column="smoothness", most=1.0, label="smoothness: largest reduction", unit="%", scale=100.0
-            ),
+            Quantity(column="smoothness", most=1.0, label="smoothness: largest reduction", unit="%"),
         ),
     ),
     (
@@ -391,7 +380,7 @@ METRICS: tuple[tuple[str, str, str, tuple[Quantity, ...]], ...] = (
         "§2.4",
         "wireless",
         "random loss 1.0%",
-        (Quantity(column="goodput", label="robustness: goodput at 1 % loss", unit="Mbit/s", scale=1e-6),),
+        (Quantity(column="goodput", label="robustness: goodput at 1 % loss", unit="Mbit/s"),),
     ),
 )
 """Section of RFC 5166, item, point and quantities."""
@@ -420,7 +409,7 @@ def _metrics(study: Study, judged: Sequence[Judged]) -> Table | None:
     return Table(
         caption="Means with intervals",
         columns=[
-            Column(title="metric", align="left"),
+            *Column.words("metric"),
             *(Column(title=label) for label in labels.values()),
         ],
         rows=rows,

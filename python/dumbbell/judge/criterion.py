@@ -146,9 +146,7 @@ def criteria_table(
     return Table(
         caption=caption,
         columns=[
-            Column(title="criterion", align="left"),
-            Column(title="wanted", align="left"),
-            Column(title="measured", align="left"),
+            *Column.words("criterion", "wanted", "measured"),
             Column(title="holds", align="centre"),
         ],
         rows=[

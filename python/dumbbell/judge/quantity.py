@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +13,9 @@ from dumbbell.statistics import Interval, mean_interval
 
 CONFIDENCE = 0.90
 """Confidence of all intervals that decide verdicts."""
+
+SCALES: Mapping[str, float] = {"%": 100.0, "ms": 1e3, "Mbit/s": 1e-6}
+"""Factors from the units of results (shares, s, bit/s) to those shown; other units are shown as they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +30,6 @@ class Quantity:
         What it is, in words.
     unit
         Its unit as shown; empty for a number.
-    scale
-        Factor from the unit of the column to the one shown.
     digits
         Decimals shown.
     least, most
@@ -37,10 +39,14 @@ class Quantity:
     column: str
     label: str
     unit: str = ""
-    scale: float = 1.0
     digits: int = 3
     least: float = 0.0
     most: float = math.inf
+
+    @property
+    def scale(self) -> float:
+        """Factor from the unit of the column to the one shown."""
+        return SCALES.get(self.unit, 1.0)
 
     @property
     def title(self) -> str:

@@ -61,6 +61,16 @@ class Column:
     title: str
     align: Literal["left", "right", "centre"] = "right"
 
+    @classmethod
+    def words(cls, *titles: str) -> list[Column]:
+        """Return columns of words with these headings."""
+        return [cls(title=title, align="left") for title in titles]
+
+    @classmethod
+    def numbers(cls, *titles: str) -> list[Column]:
+        """Return columns of numbers with these headings."""
+        return [cls(title=title) for title in titles]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:

@@ -16,7 +16,6 @@ DELAY_MEAN = Limit(
     column="delay_mean",
     label="mean queueing delay",
     unit="ms",
-    scale=1e3,
     factor=1.25,
     slack=0.002,
     breaks="builds longer queues than the baselines",
@@ -28,7 +27,6 @@ UTILIZATION = Limit(
     most=1.0,
     label="utilization",
     unit="%",
-    scale=100.0,
     better="higher",
     factor=0.9,
     breaks="leaves capacity unused that the baselines use",
@@ -38,7 +36,6 @@ LOSS = Limit(
     most=1.0,
     label="loss rate",
     unit="%",
-    scale=100.0,
     factor=2.0,
     slack=0.002,
     breaks="loses more packets than the baselines",
@@ -59,7 +56,6 @@ GOODPUT = Limit(
     column="goodput",
     label="goodput",
     unit="Mbit/s",
-    scale=1e-6,
     better="higher",
     factor=0.75,
     breaks="gets less than the baselines",
@@ -68,9 +64,7 @@ GOODPUT = Limit(
 
 def reported(limit: Limit) -> Quantity:
     """Return the quantity of a limit for an item that has no limit of it."""
-    return Quantity(
-        column=limit.column, label=limit.label, unit=limit.unit, scale=limit.scale, most=limit.most
-    )
+    return Quantity(column=limit.column, label=limit.label, unit=limit.unit, most=limit.most)
 
 
 DELAY_REPORTED, DELAY_P95_REPORTED = reported(DELAY_MEAN), reported(DELAY_P95)

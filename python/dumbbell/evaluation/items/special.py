@@ -80,7 +80,7 @@ AQM = Item(
     limits=(UTILIZATION, DELAY_MEAN),
     reports=(
         LOSS_REPORTED,
-        Quantity(column="mark_rate", most=1.0, label="share of marked packets", unit="%", scale=100.0),
+        Quantity(column="mark_rate", most=1.0, label="share of marked packets", unit="%"),
     ),
     needs=(Need("queues", DISCIPLINES, "a queue discipline that manages the delay"),),
     partly=tuple(Need("queues", (name,), name) for name in DISCIPLINES),
@@ -146,14 +146,13 @@ CIRCUIT_BREAKER = Item(
             most=1.0,
             label="loss of the constant bit rate in three seconds in a row",
             unit="%",
-            scale=100.0,
             bound=BREAKER_LOSS,
             breaks="triggers circuit breakers",
         ),
     ),
     reports=(
-        Quantity(column="worst", most=1.0, label="loss in the worst second", unit="%", scale=100.0),
-        Quantity(column="loss", most=1.0, label="loss rate", unit="%", scale=100.0),
+        Quantity(column="worst", most=1.0, label="loss in the worst second", unit="%"),
+        Quantity(column="loss", most=1.0, label="loss rate", unit="%"),
     ),
     note="The breaker is evaluated after the run: it would stop if it lost 10 % in each of three seconds in a row.",
 )
@@ -216,7 +215,6 @@ VARYING_DELAY = Item(
             most=1.0,
             label="spurious retransmissions",
             unit="%",
-            scale=100.0,
             factor=2.0,
             slack=0.01,
             breaks="retransmits what was not lost",
@@ -461,7 +459,6 @@ TRANSIENTS = Item(
             most=1.0,
             label="loss of the traffic that starts",
             unit="%",
-            scale=100.0,
             factor=2.0,
             slack=0.005,
             breaks="makes way late",
@@ -555,8 +552,8 @@ PATH_CHANGE = Item(
         ),
     ),
     reports=(
-        Quantity(column="delay_mean", label="mean queueing delay after the change", unit="ms", scale=1e3),
-        Quantity(column="drop_rate", most=1.0, label="loss rate after the change", unit="%", scale=100.0),
+        Quantity(column="delay_mean", label="mean queueing delay after the change", unit="ms"),
+        Quantity(column="drop_rate", most=1.0, label="loss rate after the change", unit="%"),
     ),
     note="In a blackout, the link carries 1 kbit/s. A flow that does not reach 90 % counts with the rest of the run.",
 )
