@@ -11,8 +11,9 @@ from typing import Any
 
 from dumbbell.arguments import whole_number
 from dumbbell.bench import pages
-from dumbbell.bench.cases import CASES, Case, named, nearly_nothing
-from dumbbell.bench.contenders import Contender, Dumbbell, load_contenders
+from dumbbell.bench.board import Board
+from dumbbell.bench.cases import Case, named, nearly_nothing
+from dumbbell.bench.contenders import Dumbbell, load_contenders
 from dumbbell.bench.outcome import Benched, load, written
 from dumbbell.bench.turns import Spread, Turns, ratios
 from dumbbell.campaign import Display
@@ -79,101 +80,85 @@ def bench_peers(
     for name in peers:
         if name not in known:
             raise refusal("peer", name, f"one of {', '.join(known)}", names=known)
-    wanted = [one for one in others if not peers or one.peer in peers]
+    contenders = [Dumbbell(like=others[0]), *(one for one in others if not peers or one.peer in peers)]
+    board = Board(cases=chosen, contenders=contenders, turns=turns, share=share, least_cpu_s=least_cpu_s)
     place = Path(output) if output is not None else Path("results")
     # What cannot be written is found out now rather than after long measurements.
     make_folder(place)
     begin_load = load()
     with Display(sys.stderr, quiet=quiet) as display:
-        present, absent = _present(wanted, asked=bool(peers), display=display)
-        contenders: list[Contender] = [Dumbbell(like=others[0]), *present]
-        board = {
-            case.name: _measured(case, contenders, turns, share, least_cpu_s, display) for case in chosen
-        }
-        slower = _slower(board, turns, display)
-    versions = {one.title: one.version() for one in contenders}
-    criteria = _criteria(chosen, board, wanted, absent, slower)
-    data = {
-        "versions": versions,
-        "load": begin_load,
-        "turns": turns,
-        "share": share,
-        "least_cpu_s": least_cpu_s,
-        "cases": [_case_data(case, contenders, board[case.name], share) for case in chosen],
-        "slower_at_large_windows": None if slower is None else asdict(slower),
-    }
+        _prepare(board, asked=bool(peers), display=display)
+        for case in chosen:
+            board.measured[case.name] = _measured(case, board, display)
+        board.slower = _slower(board, display)
+    return _written(board, place / "bench-peers", begin_load)
+
+
+def _written(board: Board, place: Path, begin_load: float) -> Benched:
+    """Write the report and its numbers."""
+    versions = {one.title: one.version() for one in board.present}
+    criteria = _criteria(board)
     return written(
-        place=place / "bench-peers",
+        place=place,
         page=pages.peers_page(
-            [(case, board[case.name]) for case in chosen],
+            board,
             criteria=criteria,
-            contenders=[contenders[0], *wanted],
-            absent=absent,
-            facts=[*versions.items(), ("turns", str(turns)), *pages.machine_facts(begin_load)],
-            share=share,
-            is_part=len(chosen) < len(CASES),
-            least_cpu_s=least_cpu_s,
+            facts=[*versions.items(), ("turns", str(board.turns)), *pages.machine_facts(begin_load)],
         ),
         criteria=criteria,
-        absent=absent,
-        data=data,
+        absent=board.absent,
+        data={
+            "versions": versions,
+            "load": begin_load,
+            "turns": board.turns,
+            "share": board.share,
+            "least_cpu_s": board.least_cpu_s,
+            "cases": [_case_data(case, board) for case in board.cases],
+            "slower_at_large_windows": None if board.slower is None else asdict(board.slower),
+        },
     )
 
 
-def _present(
-    wanted: Sequence[Contender], *, asked: bool, display: Display
-) -> tuple[list[Contender], dict[str, str]]:
-    """Return the simulators that are on this machine, ready to run, and why others are not."""
-    present: list[Contender] = []
-    absent: dict[str, str] = {}
-    for one in wanted:
+def _prepare(board: Board, *, asked: bool, display: Display) -> None:
+    """Prepare the simulators that are on this machine, and state why others are not."""
+    for one in board.contenders[1:]:
         try:
             one.version()
             one.prepare()
         except PeerAbsent as why:
             if asked:
                 raise
-            absent[one.title] = str(why)
+            board.absent[one.title] = str(why)
             display.fold(f"{one.title} is SKIPPED: {why}")
-        else:
-            present.append(one)
-    return present, absent
 
 
-def _measured(
-    case: Case,
-    contenders: Sequence[Contender],
-    turns: int,
-    share: float,
-    least_cpu_s: float,
-    display: Display,
-) -> dict[str, Turns]:
+def _measured(case: Case, board: Board, display: Display) -> dict[str, Turns]:
     """Return the turns of one case, by the keys of the contenders."""
-    board: dict[str, Turns] = {}
-    for one in contenders:
-        scenario = case.scenario(one.tcp(case.variant), share=share)
-        board[one.key] = Turns(
+    found: dict[str, Turns] = {}
+    for one in board.present:
+        scenario = case.scenario(one.tcp(case.variant), share=board.share)
+        found[one.key] = Turns(
             run=partial(one.measure, scenario),
             nothing=partial(one.measure, nearly_nothing(scenario)),
-            least_cpu_s=least_cpu_s,
+            least_cpu_s=board.least_cpu_s,
         )
-    done = display.steps(case.title, turns * len(contenders))
-    for _ in range(turns):
-        for each in board.values():
+    done = display.steps(case.title, board.turns * len(found))
+    for _ in range(board.turns):
+        for each in found.values():
             each.take()
             done()
-    shown = ", ".join(f"{one.title} {pages.rate_text(board[one.key])}" for one in contenders)
+    shown = ", ".join(f"{one.title} {pages.rate_text(found[one.key])}" for one in board.present)
     display.fold(f"{case.title}: {shown} packets per CPU second")
-    return board
+    return found
 
 
-def _slower(board: Mapping[str, Mapping[str, Turns]], turns: int, display: Display) -> Spread | None:
+def _slower(board: Board, display: Display) -> Spread | None:
     """Return the ratio of the cost of a packet at large windows to that at small ones, in separate turns."""
-    if LARGE not in board or SMALL not in board:
+    if LARGE not in board.measured or SMALL not in board.measured:
         return None
-    large, small = (board[name][Dumbbell.key].fresh() for name in (LARGE, SMALL))
-    done = display.steps("large windows against small ones", turns)
-    for _ in range(turns):
+    large, small = (board.measured[name][Dumbbell.key].fresh() for name in (LARGE, SMALL))
+    done = display.steps("large windows against small ones", board.turns)
+    for _ in range(board.turns):
         large.take()
         small.take()
         done()
@@ -181,46 +166,39 @@ def _slower(board: Mapping[str, Mapping[str, Turns]], turns: int, display: Displ
     return ratios(small.rates, large.rates)
 
 
-def _criteria(
-    cases: Sequence[Case],
-    board: Mapping[str, Mapping[str, Turns]],
-    wanted: Sequence[Contender],
-    absent: Mapping[str, str],
-    slower: Spread | None,
-) -> list[Criterion]:
+def _criteria(board: Board) -> list[Criterion]:
     found = []
-    for one in wanted:
+    for one in board.contenders:
         if one.key not in AIMS:
             continue
-        for case in (case for case in cases if not case.is_yardstick):
+        for case in (case for case in board.cases if not case.is_yardstick):
             name = f"times as fast as {one.title}: {case.title}"
-            if one.title in absent:
-                found.append(not_measured(name, f"at least {AIMS[one.key]:g}", absent[one.title]))
+            if one.title in board.absent:
+                found.append(not_measured(name, f"at least {AIMS[one.key]:g}", board.absent[one.title]))
                 continue
-            turns = board[case.name]
+            turns = board.measured[case.name]
             ratio = ratios(turns[Dumbbell.key].rates, turns[one.key].rates)
             found.append(at_least(name, ratio.median, AIMS[one.key]))
-    for case in cases:
+    for case in board.cases:
         if case.aim:
-            rate = Spread.of(board[case.name][Dumbbell.key].rates).median
+            rate = Spread.of(board.measured[case.name][Dumbbell.key].rates).median
             name = f"delivered packets per CPU second: {case.title}"
             found.append(at_least(name, rate / 1e6, case.aim / 1e6, unit=" million", digits=2))
     name = "cost of a packet of two SACK flows, 1 Gbit/s over 10 Mbit/s"
-    if slower is None:
+    if board.slower is None:
         found.append(not_measured(name, f"at most {SLOWER:g}", "requires both cases"))
     else:
-        found.append(at_most(name, slower.median, SLOWER))
+        found.append(at_most(name, board.slower.median, SLOWER))
     return found
 
 
-def _case_data(
-    case: Case, contenders: Sequence[Contender], board: Mapping[str, Turns], share: float
-) -> dict[str, Any]:
-    ours = board[Dumbbell.key]
+def _case_data(case: Case, board: Board) -> dict[str, Any]:
+    measured = board.measured[case.name]
+    ours = measured[Dumbbell.key]
     return {
         "case": case.name,
         "title": case.title,
-        "duration_s": case.duration_s * share,
+        "duration_s": case.duration_s * board.share,
         "contenders": [
             {
                 "contender": one.key,
@@ -228,14 +206,14 @@ def _case_data(
                 "remark": one.remark(case.variant),
                 "runs_per_turn": turns.runs,
                 "packets_per_run": turns.packets_per_run,
-                "utilization": case.utilization(turns.packets_per_run, share=share),
+                "utilization": case.utilization(turns.packets_per_run, share=board.share),
                 "events_per_packet": turns.events_per_packet,
                 "start_up_s": turns.start_up_s,
                 "cpu_s": turns.cpu_s,
                 "packets_per_cpu_s": asdict(Spread.of(turns.rates)),
                 "ratio": None if turns is ours else asdict(ratios(ours.rates, turns.rates)),
             }
-            for one in contenders
-            for turns in [board[one.key]]
+            for one in board.present
+            for turns in [measured[one.key]]
         ],
     }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from dumbbell.bench.cases import Case
-from dumbbell.bench.contenders import Contender, Dumbbell
+from dumbbell.bench.board import Board
+from dumbbell.bench.contenders import Dumbbell
 from dumbbell.bench.outcome import load, machine
 from dumbbell.bench.turns import Spread, Turns, ratios
 from dumbbell.environment import environment_fact
@@ -15,6 +15,9 @@ from dumbbell.plots import figure, legend_beside, styles, to_svg
 from dumbbell.report import Block, Cell, Column, Figure, Section, Table, Text, render_page
 
 NOTHING = "–"
+
+MEDIANS = "The median over the turns; below it the smallest and the largest turn."
+"""What a `spread_cell` shows."""
 
 
 def machine_facts(begin_load: float) -> list[tuple[str, str]]:
@@ -58,94 +61,56 @@ def rate_text(turns: Turns) -> str:
     return f"{rate / 1e6:.2f} M" if rate >= 1e5 else f"{rate / 1e3:.1f} k"
 
 
-def peers_page(
-    measured: Sequence[tuple[Case, Mapping[str, Turns]]],
-    *,
-    criteria: Sequence[Criterion],
-    contenders: Sequence[Contender],
-    absent: Mapping[str, str],
-    facts: Sequence[tuple[str, str]],
-    share: float,
-    is_part: bool,
-    least_cpu_s: float,
-) -> str:
+def peers_page(board: Board, *, criteria: Sequence[Criterion], facts: Sequence[tuple[str, str]]) -> str:
     """Return the report on Dumbbell and other simulators.
 
     Parameters
     ----------
-    measured
-        Each case with the turns of the contenders, by their keys.
+    board
+        What was measured.
     criteria
         What was wanted.
-    contenders
-        All that were to be measured, Dumbbell first.
-    absent
-        Why some were not measured, by title.
     facts
         Pairs of name and value for the head.
-    share
-        Factor on the simulated time of the cases.
-    is_part
-        Whether some cases were left out.
-    least_cpu_s
-        Minimum CPU time of a measurement, s.
     """
-    notice = [f"{name} was skipped: {why}." for name, why in absent.items()]
-    if is_part:
+    notice = [f"{name} was skipped: {why}." for name, why in board.absent.items()]
+    if board.is_part:
         notice.append("Some cases were skipped.")
-    if share < 1.0:
-        notice.append(f"A trial: the runs have {100 * share:g} % of their full length.")
+    if board.share < 1.0:
+        notice.append(f"A trial: the runs have {100 * board.share:g} % of their full length.")
+    wanted: Block = criteria_table(criteria) if criteria else Text(paragraphs=["None."])
     return render_page(
         title="Speed of Dumbbell and its peers",
         subtitle="The same scenarios in every simulator, in alternation, and the cost of a delivered packet in each.",
         facts=facts,
         notice=" ".join(notice),
         sections=[
-            Section(
-                anchor="criteria",
-                title="Criteria",
-                blocks=[criteria_table(criteria)] if criteria else [Text(paragraphs=["None."])],
-            ),
-            Section(
-                anchor="speed",
-                title="Delivered packets per CPU second",
-                blocks=_speed(measured, contenders, absent),
-            ),
-            Section(
-                anchor="models",
-                title="Work of each simulator per packet",
-                blocks=[_models(measured, contenders, absent)],
-            ),
-            Section(anchor="work", title="Comparison of the work", blocks=_work(measured, contenders, share)),
-            Section(
-                anchor="how",
-                title="Method",
-                blocks=[Text(paragraphs=_how(contenders, least_cpu_s))],
-            ),
+            Section(anchor="criteria", title="Criteria", blocks=[wanted]),
+            Section(anchor="speed", title="Delivered packets per CPU second", blocks=_speed(board)),
+            Section(anchor="models", title="Work of each simulator per packet", blocks=[_models(board)]),
+            Section(anchor="work", title="Comparison of the work", blocks=[_work(board)]),
+            Section(anchor="how", title="Method", blocks=[Text(paragraphs=_how(board))]),
         ],
     )
 
 
-def _speed(
-    measured: Sequence[tuple[Case, Mapping[str, Turns]]],
-    contenders: Sequence[Contender],
-    absent: Mapping[str, str],
-) -> list[Block]:
-    columns, groups = [Column(title="case", align="left")], [("", 1)]
-    for one in contenders:
-        columns.append(Column(title="packets per CPU second"))
+def _speed(board: Board) -> list[Block]:
+    columns, groups = Column.words("case"), [("", 1)]
+    for one in board.contenders:
+        columns += Column.numbers("packets per CPU second")
         if one.key != Dumbbell.key:
-            columns.append(Column(title="Dumbbell is faster"))
+            columns += Column.numbers("Dumbbell is faster")
         groups.append((one.title, 1 if one.key == Dumbbell.key else 2))
     rows: list[list[Cell | str]] = []
-    for case, board in measured:
-        ours = board[Dumbbell.key]
+    for case in board.cases:
+        measured = board.measured[case.name]
+        ours = measured[Dumbbell.key]
         row: list[Cell | str] = [Cell(text=case.title, detail=case.name)]
-        for one in contenders:
-            if one.title in absent:
+        for one in board.contenders:
+            if one.title in board.absent:
                 row += [Cell(text="not installed", tone="bad", detail=f"package {one.package}"), ""]
                 continue
-            turns = board[one.key]
+            turns = measured[one.key]
             spread = Spread.of(turns.rates)
             scale, digits, unit = (1e-6, 2, " M") if spread.median >= 1e5 else (1e-3, 1, " k")
             row.append(spread_cell(spread, digits, scale=scale, unit=unit))
@@ -157,19 +122,19 @@ def _speed(
         columns=columns,
         groups=groups,
         rows=rows,
-        note="The median over the turns; below it the smallest and the largest turn. Ratios are taken turn by turn.",
+        note=f"{MEDIANS} Ratios are taken turn by turn.",
     )
-    return [table, _figure(measured, [one for one in contenders if one.title not in absent])]
+    return [table, _figure(board)]
 
 
-def _figure(measured: Sequence[tuple[Case, Mapping[str, Turns]]], contenders: Sequence[Contender]) -> Figure:
-    made, grid = figure(width=8.0, height=1.2 + 0.5 * len(measured))
+def _figure(board: Board) -> Figure:
+    made, grid = figure(width=8.0, height=1.2 + 0.5 * len(board.cases))
     ax = grid[0, 0]
-    looks = styles(one.title for one in contenders)
-    for one in contenders:
-        spreads = [Spread.of(board[one.key].rates) for _, board in measured]
+    looks = styles(one.title for one in board.present)
+    rows = list(range(len(board.cases)))
+    for one in board.present:
+        spreads = [Spread.of(board.measured[case.name][one.key].rates) for case in board.cases]
         look = looks[one.title]
-        rows = list(range(len(spreads)))
         ax.hlines(
             rows, [each.low for each in spreads], [each.high for each in spreads], color=look.colour, lw=1.6
         )
@@ -182,8 +147,8 @@ def _figure(measured: Sequence[tuple[Case, Mapping[str, Turns]]], contenders: Se
             label=one.title,
         )
     ax.set_xscale("log")
-    ax.set_yticks(range(len(measured)), [case.title for case, _ in measured])
-    ax.set_ylim(len(measured) - 0.5, -0.5)
+    ax.set_yticks(rows, [case.title for case in board.cases])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel("delivered packets per CPU second [1/s]")
     legend_beside(ax)
     return Figure(
@@ -192,16 +157,12 @@ def _figure(measured: Sequence[tuple[Case, Mapping[str, Turns]]], contenders: Se
     )
 
 
-def _models(
-    measured: Sequence[tuple[Case, Mapping[str, Turns]]],
-    contenders: Sequence[Contender],
-    absent: Mapping[str, str],
-) -> Table:
+def _models(board: Board) -> Table:
     rows: list[list[Cell | str]] = []
-    for one in contenders:
+    for one in board.contenders:
         events = "not installed"
-        if one.title not in absent:
-            counted = [board[one.key].events_per_packet for _, board in measured]
+        if one.title not in board.absent:
+            counted = [board.measured[case.name][one.key].events_per_packet for case in board.cases]
             known = [value for value in counted if not math.isnan(value)]
             events = Spread.of(known).text(1)[1] if known else "not reported"
         rows.append([Cell(text=one.title, tone="strong"), one.models, events])
@@ -215,28 +176,24 @@ def _models(
     )
 
 
-def _work(
-    measured: Sequence[tuple[Case, Mapping[str, Turns]]],
-    contenders: Sequence[Contender],
-    share: float,
-) -> list[Block]:
+def _work(board: Board) -> Table:
     rows: list[list[Cell | str]] = []
-    for case, board in measured:
-        heading = Cell(text=case.title, detail=f"{case.duration_s * share:g} s simulated")
-        for place, one in enumerate(one for one in contenders if one.key in board):
-            turns = board[one.key]
+    for case in board.cases:
+        heading = Cell(text=case.title, detail=f"{case.duration_s * board.share:g} s simulated")
+        for place, one in enumerate(board.present):
+            turns = board.measured[case.name][one.key]
             rows.append(
                 [
                     heading if place == 0 else "",
                     Cell(text=one.title, detail=one.remark(case.variant)),
                     number(turns.packets_per_run, 0),
-                    number(100 * case.utilization(turns.packets_per_run, share=share), 1),
+                    number(100 * case.utilization(turns.packets_per_run, share=board.share), 1),
                     str(turns.runs),
                     number(Spread.of(turns.cpu_s).median, 2),
                     number(1e3 * turns.start_up_s, 1),
                 ]
             )
-    table = Table(
+    return Table(
         caption="What each simulator delivered",
         columns=[
             *Column.words("case", "simulator"),
@@ -251,12 +208,11 @@ def _work(
         rows=rows,
         note="Utilization counts packets delivered for the first time; the rest is slow start and retransmissions.",
     )
-    return [table]
 
 
-def _how(contenders: Sequence[Contender], least_cpu_s: float) -> list[str]:
-    letters = " ".join("ABCDEFGH"[: len(contenders)])
-    order = ", ".join(one.title for one in contenders)
+def _how(board: Board) -> list[str]:
+    letters = " ".join("ABCDEFGH"[: len(board.contenders)])
+    order = ", ".join(one.title for one in board.contenders)
     return [
         "Each case is a dumbbell: a bottleneck with 20 ms of propagation delay in each direction. Each flow has its "
         "own hosts, behind access links that are ten times faster and have a delay of 1 ms. All flows are greedy "
@@ -270,7 +226,7 @@ def _how(contenders: Sequence[Contender], least_cpu_s: float) -> list[str]:
         "starts the simulator, parses the scenario and builds the network. The median of these measurements is "
         "subtracted for every run.",
         "All simulators simulate the same span of time, chosen for the slowest one. The fast ones repeat the run "
-        f"until a measurement takes about {least_cpu_s:g} s of CPU time: Dumbbell within one process, the others "
+        f"until a measurement takes about {board.least_cpu_s:g} s of CPU time: Dumbbell within one process, the others "
         "with one process per run.",
         "Nothing is recorded on any side: no traces, no monitors on the links. The drivers of the peers only count "
         "delivered bytes. The counters of Dumbbell cannot be turned off and are included.",

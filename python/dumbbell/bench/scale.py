@@ -69,13 +69,107 @@ def bench_scale(*, plan: Plan = FULL, output: str | Path | None = None, quiet: b
     )
 
 
+Place = tuple[str, str, float, Callable[[], networks.Text]]
+"""A point of a sweep: series, label, number, and what writes its scenario."""
+
+
+def _sweeps(plan: Plan) -> list[Sweep]:
+    """Return the sweeps of a plan, without turns."""
+    hour = f"{plan.hour_s:g} s"
+    points: dict[str, list[Place]] = {
+        "flows": [
+            ("NewReno flows", f"{count:,}", count, partial(networks.many_flows, count, plan.flows_s))
+            for count in plan.flows
+        ],
+        "windows": [
+            (
+                series,
+                f"{window:,}",
+                window,
+                partial(networks.long_window, window, plan.window_packets, lossless=lossless),
+            )
+            for series, lossless in (("with losses", False), ("without losses", True))
+            for window in plan.windows
+        ],
+        "hops": [
+            (series, str(hops), hops, partial(networks.row, hops, plan.hops_s, joined=joined))
+            for series, joined in (("no datagrams", False), ("datagrams at every link", True))
+            for hops in plan.hops
+        ],
+        "traces": [
+            ("one flow", density, place, partial(networks.one_flow, plan.traces_s, traces=density))
+            for place, density in enumerate(plan.traces)
+        ],
+        "hour": [("one flow", hour, plan.hour_s, partial(networks.one_flow, plan.hour_s))],
+    }
+    return [
+        Sweep(
+            **about,
+            points=[
+                _point(plan, *place, ["f"] if about["key"] == "hops" else None)
+                for place in points[about["key"]]
+            ],
+        )
+        for about in _abouts(plan)
+    ]
+
+
+def _abouts(plan: Plan) -> list[dict[str, str]]:
+    """Return what each sweep is, in words."""
+    return [
+        {
+            "key": "flows",
+            "title": "Number of flows",
+            "swept": "flows",
+            "unit": "",
+            "about": "NewReno flows over one bottleneck of 0.1 Mbit/s per flow (10 Gbit/s for 100,000), with 100 ms of "
+            "propagation delay and a buffer of 5 packets per flow. All flows share ten pairs of hosts. Starts are "
+            f"spread over a tenth of {plan.flows_s:g} s.",
+        },
+        {
+            "key": "windows",
+            "title": "Size of the window",
+            "swept": "bandwidth-delay product",
+            "unit": "segments",
+            "about": "One SACK flow over a link of 10 Gbit/s, with a delay such that the bandwidth-delay product is "
+            "this number of segments, and a queue of the same size. Without a limit, the first slow start overflows "
+            "the queue by about a window, which fills the scoreboard. With a receive buffer of one and a half times "
+            "the bandwidth-delay product, nothing is lost.",
+        },
+        {
+            "key": "hops",
+            "title": "Number of hops",
+            "swept": "links in a row",
+            "unit": "",
+            "about": "One NewReno flow over a chain of links of 10 Mbit/s with a total delay of 20 ms. Without other "
+            "traffic, a link fed by one link needs no event. Datagrams at every link, at a thousandth of the rate, "
+            "disable this optimization. Only the packets of the flow are counted.",
+        },
+        {
+            "key": "traces",
+            "title": "Density of traces",
+            "swept": "recorded",
+            "unit": "",
+            "about": "One NewReno flow of 10 Mbit/s. Its cwnd, srtt and flight size and the backlog of the bottleneck "
+            "are recorded: never, periodically, or at every change.",
+        },
+        {
+            "key": "hour",
+            "title": "A long run",
+            "swept": "simulated time",
+            "unit": "s",
+            "about": "One NewReno flow of 10 Mbit/s for an hour.",
+        },
+    ]
+
+
 def _point(
     plan: Plan,
     series: str,
     label: str,
     x: float,
     texts: Callable[[], networks.Text],
-    flows: Sequence[str] | None = None,
+    flows: Sequence[str] | None,
 ) -> Point:
     """Return a point without turns; its scenario is written each time, because large ones would fill the memory."""
 
@@ -84,106 +178,6 @@ def _point(
 
     turns = Turns(run=partial(run, 0), nothing=partial(run, 1), least_cpu_s=plan.least_cpu_s)
     return Point(series=series, label=label, x=x, turns=turns)
-
-
-def _sweeps(plan: Plan) -> list[Sweep]:
-    return [
-        Sweep(
-            key="flows",
-            title="Number of flows",
-            swept="flows",
-            unit="",
-            about="NewReno flows over one bottleneck of 0.1 Mbit/s per flow (10 Gbit/s for 100,000), with 100 ms of "
-            "propagation delay and a buffer of 5 packets per flow. All flows share ten pairs of hosts. Starts are "
-            f"spread over a tenth of {plan.flows_s:g} s.",
-            points=[
-                _point(
-                    plan,
-                    "NewReno flows",
-                    f"{count:,}",
-                    count,
-                    partial(networks.many_flows, count, plan.flows_s),
-                )
-                for count in plan.flows
-            ],
-        ),
-        Sweep(
-            key="windows",
-            title="Size of the window",
-            swept="bandwidth-delay product",
-            unit="segments",
-            about="One SACK flow over a link of 10 Gbit/s, with a delay such that the bandwidth-delay product is "
-            "this number of segments, and a queue of the same size. Without a limit, the first slow start overflows "
-            "the queue by about a window, which fills the scoreboard. With a receive buffer of one and a half times "
-            "the bandwidth-delay product, nothing is lost.",
-            points=[
-                _point(
-                    plan,
-                    series,
-                    f"{window:,}",
-                    window,
-                    partial(networks.long_window, window, plan.window_packets, lossless=lossless),
-                )
-                for series, lossless in (("with losses", False), ("without losses", True))
-                for window in plan.windows
-            ],
-        ),
-        Sweep(
-            key="hops",
-            title="Number of hops",
-            swept="links in a row",
-            unit="",
-            about="One NewReno flow over a chain of links of 10 Mbit/s with a total delay of 20 ms. Without other "
-            "traffic, a link fed by one link needs no event. Datagrams at every link, at a thousandth of the rate, "
-            "disable this optimization. Only the packets of the flow are counted.",
-            points=[
-                _point(
-                    plan,
-                    series,
-                    str(hops),
-                    hops,
-                    partial(networks.row, hops, plan.hops_s, joined=joined),
-                    ["f"],
-                )
-                for series, joined in (("no datagrams", False), ("datagrams at every link", True))
-                for hops in plan.hops
-            ],
-        ),
-        Sweep(
-            key="traces",
-            title="Density of traces",
-            swept="recorded",
-            unit="",
-            about="One NewReno flow of 10 Mbit/s. Its cwnd, srtt and flight size and the backlog of the bottleneck "
-            "are recorded: never, periodically, or at every change.",
-            points=[
-                _point(
-                    plan,
-                    "one flow",
-                    density,
-                    place,
-                    partial(networks.one_flow, plan.traces_s, traces=density),
-                )
-                for place, density in enumerate(plan.traces)
-            ],
-        ),
-        Sweep(
-            key="hour",
-            title="A long run",
-            swept="simulated time",
-            unit="s",
-            about="One NewReno flow of 10 Mbit/s for an hour.",
-            points=[
-                _point(
-                    plan,
-                    "one flow",
-                    f"{plan.hour_s:g} s",
-                    plan.hour_s,
-                    partial(networks.one_flow, plan.hour_s),
-                )
-            ],
-        ),
-    ]
 
 
 def _taken(sweep: Sweep, turns: int, display: Display) -> Sweep:

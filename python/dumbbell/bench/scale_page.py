@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dumbbell.bench.growth import FULL, Batches, Idle, Plan, Sweep
-from dumbbell.bench.pages import machine_facts, number, spread_cell
+from dumbbell.bench.pages import MEDIANS, machine_facts, number, spread_cell
 from dumbbell.bench.turns import Spread
 from dumbbell.campaign import engine_identity
 from dumbbell.judge.criterion import Criterion, criteria_table
@@ -92,7 +92,7 @@ def _sweep(sweep: Sweep) -> list[Block]:
             *Column.numbers("start-up of a run [ms]", "largest memory [MiB]"),
         ],
         rows=rows,
-        note="The median over the turns; below it the smallest and the largest turn.",
+        note=MEDIANS,
     )
     blocks: list[Block] = [Text(paragraphs=[sweep.about]), table]
     if len(sweep.points) > 1:
@@ -202,7 +202,7 @@ def _threads(batches: Sequence[Batches], plan: Plan) -> list[Block]:
             ),
         ],
         rows=rows,
-        note="The median over the turns; below it the smallest and the largest turn.",
+        note=MEDIANS,
     )
     return [about, table]
 

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from dumbbell.arguments import thread_count
 from dumbbell.campaign import Display, duration, engine_identity
 from dumbbell.campaign.planned import interrupted, runs_text
 from dumbbell.checkout import where
-from dumbbell.crossvalidation.grid import load_grids, sides_of, thinned
+from dumbbell.crossvalidation.grid import Grid, load_grids, sides_of, thinned
 from dumbbell.crossvalidation.loading import folder
 from dumbbell.crossvalidation.page import Judged, cases_text, counted_text, cpu_text, page
 from dumbbell.crossvalidation.peer import Peer, load_peer
@@ -88,9 +88,8 @@ def cross_validate(
     share
         Fraction of each grid to run, above 0 and at most 1.
     output
-        Folder for reports and the stores of runs; ``results/`` of the working directory by default. The report on
-        all grids is in ``cross-validation-NAME`` there; a report on some grids or on a share is in a folder named
-        for these as well.
+        Folder for the stores of runs and the report, ``results/`` of the working directory by default. The report on all
+        grids is in ``cross-validation-NAME`` there; one on some grids or on a share is in a folder named for these as well.
     threads
         Number of threads of our side and of processes of the peer; by default the number of cores.
     fresh
@@ -99,11 +98,6 @@ def cross_validate(
         Folder that holds the peers and the grids; see `folder`.
     quiet
         Show no progress, and of all else only warnings of a damaged store.
-
-    Returns
-    -------
-    CrossValidation
-        The findings and where the report is.
 
     Raises
     ------
@@ -120,64 +114,96 @@ def cross_validate(
     if not 0.0 < share <= 1.0:
         raise refusal("share", share, "a number above 0 and at most 1")
     threads = thread_count(threads)
-    begin = time.monotonic()
-    home = folder(peers)
+    begin, home = time.monotonic(), folder(peers)
     peer = load_peer(name, home)
     loaded = load_grids(grids, home, peer=peer.name)
     version = peer.version()
     place = Path(output) if output is not None else Path("results")
-    stores = place / "cache" / f"cross-validation-{peer.name}"
-    target = place / _folder_name(peer, [grid.name for grid in loaded] if grids else [], share)
-    works: list[GridRuns] = []
-    judged: list[Judged] = []
-    failures: dict[str, str] = {}
+    done = _Done(peer, home, share, place / "cache" / f"cross-validation-{peer.name}")
     with ExitStack() as stack, Display(sys.stderr, quiet=quiet) as display:
         try:
-            planned = display.steps("plan", len(loaded) + 1)
-            peer.prepare()
-            planned()
-            for grid in loaded:
-                try:
-                    cases = checked(grid, thinned(grid, grid.cases(peer), share))
-                except Exception as error:
-                    failures[grid.name] = where(error, home)
-                else:
-                    work = GridRuns(grid, peer, cases, place=stores, folder=home, fresh=fresh)
-                    works.append(stack.enter_context(work))
-                    display.warn(work.warnings)
-                    work.announce(display)
-                planned()
-            display.whole("all runs", sum(work.total for work in works), sum(work.reused for work in works))
-            for work in works:
-                try:
-                    for side in sides_of(work.grid):
-                        work.make(side, display, threads)
-                    judged.append(_judged(work, display, threads))
-                except ResultsError:
-                    # A disk that is full for one grid is full for all.
-                    raise
-                except Exception as error:
-                    failures[work.grid.name] = where(error, home)
-                    display.fold(f"{work.grid.name}: {failures[work.grid.name]}")
-                else:
-                    display.fold(_line(judged[-1]))
+            done.plan(loaded, stack, display, fresh=fresh)
+            done.run(display, threads)
         except KeyboardInterrupt as interruption:
-            raise interrupted(works, stores) from interruption
+            raise interrupted(done.works, done.stores) from interruption
         run_time_s = time.monotonic() - begin
-        data = _data(peer, version, share, works, judged, failures, run_time_s)
+        data = _data(done, version, run_time_s)
+    target = place / _folder_name(peer, [grid.name for grid in loaded] if grids else [], share)
+    return _written(done, data, grids, target, run_time_s)
+
+
+@dataclass
+class _Done:
+    """The runs of the grids and what follows from them."""
+
+    peer: Peer
+    home: Path
+    share: float
+    stores: Path
+    works: list[GridRuns] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def plan(self, grids: Sequence[Grid], stack: ExitStack, display: Display, *, fresh: bool) -> None:
+        """Prepare the peer and find the missing runs of each grid; the stack closes the stores."""
+        planned = display.steps("plan", len(grids) + 1)
+        self.peer.prepare()
+        planned()
+        for grid in grids:
+            try:
+                cases = checked(grid, thinned(grid, grid.cases(self.peer), self.share))
+            except Exception as error:
+                self.failures[grid.name] = where(error, self.home)
+            else:
+                work = GridRuns(grid, self.peer, cases, place=self.stores, folder=self.home, fresh=fresh)
+                self.works.append(stack.enter_context(work))
+                display.warn(work.warnings)
+                work.announce(display)
+            planned()
+
+    def run(self, display: Display, threads: int | None) -> None:
+        """Execute the missing runs and evaluate each grid after its own."""
+        display.whole(
+            "all runs", sum(work.total for work in self.works), sum(work.reused for work in self.works)
+        )
+        for work in self.works:
+            try:
+                for side in sides_of(work.grid):
+                    work.make(side, display, threads)
+                self.judged.append(_judged(work, display, threads))
+            except ResultsError:
+                # A disk that is full for one grid is full for all.
+                raise
+            except Exception as error:
+                self.failures[work.grid.name] = where(error, self.home)
+                display.fold(f"{work.grid.name}: {self.failures[work.grid.name]}")
+            else:
+                display.fold(_line(self.judged[-1]))
+
+
+def _written(
+    done: _Done, data: dict[str, Any], grids: Sequence[str], target: Path, run_time_s: float
+) -> CrossValidation:
+    """Write the report and its content."""
     report_file, results_file = target / "index.html", target / "results.json"
     text = page(
-        peer, judged, facts=_facts(peer, data, judged), failures=failures, notice=_notice(share, grids)
+        done.peer,
+        done.judged,
+        facts=_facts(done.peer, data, done.judged),
+        failures=done.failures,
+        notice=_notice(done.share, grids),
     )
     write_text(report_file, text)
     write_json(results_file, data)
     return CrossValidation(
-        peer=peer.name,
+        peer=done.peer.name,
         report=report_file,
         results=results_file,
-        criteria={one.grid.name: one.criteria for one in judged},
-        failures=failures,
-        failed_cases={(work.grid.name, key): why for work in works for key, why in work.failures.items()},
+        criteria={one.grid.name: one.criteria for one in done.judged},
+        failures=done.failures,
+        failed_cases={
+            (work.grid.name, key): why for work in done.works for key, why in work.failures.items()
+        },
         data=data,
         run_time_s=run_time_s,
     )
@@ -235,16 +261,9 @@ def _line(one: Judged) -> str:
     return f"{one.grid.name}: {held} of {len(one.criteria)} criteria hold, {counted_text(one.runs, 'run')}"
 
 
-def _data(
-    peer: Peer,
-    version: str,
-    share: float,
-    works: Sequence[GridRuns],
-    judged: Sequence[Judged],
-    failures: Mapping[str, str],
-    run_time_s: float,
-) -> dict[str, Any]:
+def _data(done: _Done, version: str, run_time_s: float) -> dict[str, Any]:
     """Return everything that was found, as plain data."""
+    peer, works = done.peer, done.works
     data: dict[str, Any] = plain(
         {
             "peer": peer.name,
@@ -253,14 +272,14 @@ def _data(
             "dumbbell": dumbbell.__version__,
             "engine": engine_identity(),
             "environment": environment(),
-            "share": share,
+            "share": done.share,
             "runs": sum(work.done for work in works),
             "runs_kept_from_before": sum(work.reused for work in works),
             "run_time_s": round(run_time_s, 1),
             "cpu_s": {side: round(sum(work.cpu_s(side) for work in works), 4) for side in ("ours", "peer")},
             "rules": [asdict(rule) for rule in peer.rules],
-            "grids": [_grid_data(one) for one in judged],
-            "failures": dict(failures),
+            "grids": [_grid_data(one) for one in done.judged],
+            "failures": dict(done.failures),
             "warnings": [text for work in works for text in work.warnings],
         }
     )

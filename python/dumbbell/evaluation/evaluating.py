@@ -7,7 +7,6 @@ import sys
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from dumbbell.evaluation.algorithm import Algorithm, algorithm
 from dumbbell.evaluation.item import ORDER, Item, Judged, Verdict, decided, verdict_of
 from dumbbell.evaluation.items import ITEMS
 from dumbbell.evaluation.means import missing, registered
-from dumbbell.evaluation.page import Finding, command, findings, page, strengths, told
+from dumbbell.evaluation.page import command, findings, page, strengths, told
 from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.reduction import COLUMNS, reduce, reduction_digest
 from dumbbell.evaluation.study import SUBJECT, Case, Study
@@ -126,23 +125,16 @@ def evaluate(
     only
         Names of items; all by default.
     output
-        Folder for the report and the store of runs; ``results/`` of the working directory by default. The report is in
-        ``evaluate-NAME`` there. Evaluations share the store.
-    seed
-        Seed of all random numbers.
-    runs
-        Number of replications, at least 2; 5 by default, with `quick` 3.
+        Folder for the report, in ``evaluate-NAME``, and the store of runs, which evaluations share; ``results/`` of the
+        working directory by default.
+    seed, runs
+        Seed of all random numbers, and number of replications, at least 2; 5 by default, with `quick` 3.
     threads
         Number of threads; all cores by default.
     fresh
         Delete stored runs, also those of other evaluations, and run everything again.
     quiet
         Show no progress.
-
-    Returns
-    -------
-    Evaluation
-        The verdicts and where the report is.
 
     Raises
     ------
@@ -158,33 +150,31 @@ def evaluate(
     against = [against] if isinstance(against, str) else against
     only = [only] if isinstance(only, str) else list(only)
     study = _study(name, against, quick=quick, seed=seed, runs=runs)
-    threads = thread_count(threads)
-    chosen = _chosen(only)
+    threads, chosen = thread_count(threads), _chosen(only)
     place = Path(output) if output is not None else Path("results")
-    with ExitStack() as stack, Display(sys.stderr, quiet=quiet) as display:
-        store = stack.enter_context(
-            Store(
-                place / "cache" / "evaluate",
-                COLUMNS,
-                fresh=fresh,
-                identity=f"{engine_identity()}-{reduction_digest()}",
-            )
-        )
+    with Display(sys.stderr, quiet=quiet) as display:
+        judged, data = _evaluated(study, chosen, place, threads, display, fresh=fresh, begin=begin)
+    return _written(study, chosen, judged, data, target=place / _folder_name(study, only), begin=begin)
+
+
+def _evaluated(
+    study: Study,
+    chosen: Sequence[Item],
+    place: Path,
+    threads: int | None,
+    display: Display,
+    *,
+    fresh: bool,
+    begin: float,
+) -> tuple[list[Judged], dict[str, Any]]:
+    """Return the items with their verdicts, and all findings as plain data, after the runs."""
+    identity = f"{engine_identity()}-{reduction_digest()}"
+    with Store(place / "cache" / "evaluate", COLUMNS, fresh=fresh, identity=identity) as store:
         violations = _violations([study.subject, *study.baselines])
         display.warn([*store.warnings, *violations])
         work: PlannedRuns[_Planned] | None = None
         try:
-            planned = display.steps("plan", len(chosen))
-            plan: list[_Planned] = []
-            absent = {item.name: _absent(item, study) for item in chosen}
-            for item in chosen:
-                if absent[item.name] is None:
-                    try:
-                        plan.extend(_plan(item, study))
-                    except ScenarioError as error:
-                        why = f"the engine does not accept the algorithm there: {error}"
-                        absent[item.name] = Judged(item=item, verdict="not applicable", why=why)
-                planned()
+            plan, absent = _plans(chosen, study, display)
             work = PlannedRuns("evaluate", plan, store, cost=cost)
             work.announce(display)
             display.whole("all runs", work.total, work.reused)
@@ -193,15 +183,22 @@ def evaluate(
         except KeyboardInterrupt as interruption:
             raise interrupted([] if work is None else [work], store.place) from interruption
         tables = _tables(work, plan)
-        judged: list[Judged] = []
-        for item in chosen:
-            reason = absent[item.name]
-            judged.append(_judged(item, tables.get(item.name)) if reason is None else reason)
+        judged = [absent.get(item.name) or _judged(item, tables.get(item.name)) for item in chosen]
         judged = [_summarized(one, judged) for one in judged]
-        listed = findings(study, judged)
         warnings = [*store.warnings, *violations]
-        data = _data(study, judged, work, listed, time.monotonic() - begin, warnings)
-    target = place / _folder_name(study, only)
+        return judged, _data(study, judged, work, time.monotonic() - begin, warnings)
+
+
+def _written(
+    study: Study,
+    chosen: Sequence[Item],
+    judged: Sequence[Judged],
+    data: dict[str, Any],
+    *,
+    target: Path,
+    begin: float,
+) -> Evaluation:
+    """Write the report and its content."""
     report_file, results_file = target / "index.html", target / "results.json"
     write_text(
         report_file,
@@ -216,7 +213,7 @@ def evaluate(
         report=report_file,
         results=results_file,
         verdicts={one.item.name: one.verdict for one in judged},
-        findings=tuple(str(one) for one in listed),
+        findings=tuple(str(one) for one in findings(study, judged)),
         strengths=tuple(str(one) for one in strengths(study, judged)),
         data=data,
         run_time_s=run_time_s,
@@ -315,6 +312,27 @@ def _absent(item: Item, study: Study) -> Judged | None:
     return None
 
 
+def _plans(
+    chosen: Sequence[Item], study: Study, display: Display
+) -> tuple[list[_Planned], dict[str, Judged]]:
+    """Return the runs of all items, and the verdicts of those that have none."""
+    plan: list[_Planned] = []
+    absent: dict[str, Judged] = {}
+    planned = display.steps("plan", len(chosen))
+    for item in chosen:
+        found = _absent(item, study)
+        if found is None:
+            try:
+                plan.extend(_plan(item, study))
+            except ScenarioError as error:
+                why = f"the engine does not accept the algorithm there: {error}"
+                found = Judged(item=item, verdict="not applicable", why=why)
+        if found is not None:
+            absent[item.name] = found
+        planned()
+    return plan, absent
+
+
 def _plan(item: Item, study: Study) -> list[_Planned]:
     """Return the runs of an item."""
     return [
@@ -338,20 +356,9 @@ def _tables(work: PlannedRuns[_Planned], plan: Sequence[_Planned]) -> dict[str, 
     rows: dict[str, list[dict[str, Any]]] = {}
     for planned, stored in zip(plan, kept.to_dict("records"), strict=True):
         case = planned.case
-        record = Record(
-            flows=list(stored["flows"]),
-            links=list(stored["links"]),
-            delay_s=list(stored["delay_s"]),
-            traces=list(stored["traces"]),
-            duration_s=nanoseconds(planned.scenario.duration, "duration") / 1e9,
-        )
-        named = {
-            "point": case.point,
-            "x": case.x,
-            "panel": case.panel,
-            "role": case.role,
-            "run": planned.run,
-        }
+        lists = {name: list(stored[name]) for name in ("flows", "links", "delay_s", "traces")}
+        record = Record(**lists, duration_s=nanoseconds(planned.scenario.duration, "duration") / 1e9)
+        named = {"point": case.point, "x": case.x, "panel": case.panel, "role": case.role, "run": planned.run}
         rows.setdefault(planned.item.name, []).append(named | dict(planned.item.measure(case, record)))
     return {name: pd.DataFrame(listed) for name, listed in rows.items()}
 
@@ -451,7 +458,6 @@ def _data(
     study: Study,
     judged: Sequence[Judged],
     work: PlannedRuns[_Planned],
-    listed: Sequence[Finding],
     run_time_s: float,
     warnings: Sequence[str],
 ) -> dict[str, Any]:
@@ -471,7 +477,7 @@ def _data(
             "runs": work.done,
             "runs_kept_from_before": work.reused,
             "run_time_s": round(run_time_s, 1),
-            "findings": [asdict(one) for one in listed],
+            "findings": [asdict(one) for one in findings(study, judged)],
             "strengths": [asdict(one) for one in strengths(study, judged)],
             "items": [_item_data(study, one) for one in judged],
             "warnings": list(warnings),
