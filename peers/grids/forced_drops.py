@@ -11,6 +11,7 @@ import pandas as pd
 
 from dumbbell import plots, report, topologies
 from dumbbell.crossvalidation import Agreement, Case, Observed, Peer
+from dumbbell.crossvalidation.figures import name_small, small_plots
 from dumbbell.crossvalidation.tables import peer_title
 from dumbbell.judge.criterion import criterion
 from dumbbell.scenario import DropTail, Flow, Forced, Probe, Tcp, Transfer
@@ -309,13 +310,8 @@ def _drawn(results: pd.DataFrame, keys: Sequence[str], caption: str) -> report.F
                 label=titles[row["side"]],
             )
         _show_repair(ax, rows.iloc[0])
-        ax.set_title(key, fontsize=9)
-        ax.set_xlabel("time [s]", fontsize=8)
-        ax.set_ylabel("segment", fontsize=8)
-    for ax in axes.flat[len(keys) :]:
-        ax.set_visible(False)
-    axes[0, 0].legend(frameon=False, fontsize=8)
-    return report.Figure(svg=plots.to_svg(made), caption=caption)
+        name_small(ax, key, y_label="segment")
+    return small_plots(made, axes, len(keys), caption)
 
 
 GRID = ForcedDrops()

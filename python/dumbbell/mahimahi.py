@@ -144,12 +144,7 @@ def describe(times: Sequence[int]) -> Description:
     mean = float(rates.sum()) / seconds if seconds else math.nan
     deviations = rates - mean
     variance = (float(np.sum(deviations**2)) + idle * mean**2) / seconds if seconds else math.nan
-    lagged = math.nan
-    if seconds:
-        # The sum of the products of deviations, multiplied out.
-        products = float(np.sum((rates[1:] * rates[:-1])[np.diff(busy) == 1]))
-        ends = float(rates[busy == 0].sum() + rates[busy == seconds - 1].sum())
-        lagged = products - mean * (2 * float(rates.sum()) - ends) + (seconds - 1) * mean**2
+    lagged = _lagged(rates, busy, seconds, mean) if seconds else math.nan
     ordered = np.sort(rates)
 
     def ranked(place: int) -> float:
@@ -167,6 +162,13 @@ def describe(times: Sequence[int]) -> Description:
         longest_gap_ms=int(np.diff(at, prepend=0).max()),
         most_at_once=int(np.unique(at, return_counts=True)[1].max()),
     )
+
+
+def _lagged(rates: NDArray[np.floating], busy: NDArray[np.int64], seconds: int, mean: float) -> float:
+    """Return the sum of the products of the deviations of neighbouring seconds, multiplied out; idle seconds have no rate."""
+    products = float(np.sum((rates[1:] * rates[:-1])[np.diff(busy) == 1]))
+    ends = float(rates[busy == 0].sum() + rates[busy == seconds - 1].sum())
+    return products - mean * (2 * float(rates.sum()) - ends) + (seconds - 1) * mean**2
 
 
 def from_rates(rates: Rates) -> NDArray[np.int64]:

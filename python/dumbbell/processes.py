@@ -237,33 +237,15 @@ def run_many(
         That of a control; its cause has the traceback.
     """
     batch = _Batch(texts, jobs, min(workers, len(jobs)), controls)
-    kept: list[Tables] = []
-    completed, interrupted = 0, False
+    taken = _Taken(batch.results, finished)
+    interrupted = False
     threads: list[Thread] = []
-    failures: list[Exception] = []
-
-    def take(timeout: float) -> bool:
-        nonlocal completed
-        try:
-            result = batch.results.get(timeout=timeout)
-        except queue.Empty:
-            return False
-        if isinstance(result, Exception):
-            failures.append(result)
-            return True
-        completed += result.completed
-        if finished is None:
-            kept.append(result)
-        else:
-            finished(result)
-        return True
-
     try:
         while len(threads) < batch.workers:
             threads.append(start(batch.serve))
-        while completed < len(jobs) and not failures:
-            take(HEARTBEAT_S)
-            progress(completed, len(jobs))
+        while taken.completed < len(jobs) and not taken.failures:
+            taken.take(HEARTBEAT_S)
+            progress(taken.completed, len(jobs))
     except KeyboardInterrupt:
         interrupted = True
     finally:
@@ -272,10 +254,33 @@ def run_many(
             thread.join()
     # What other workers have completed is kept, whatever ended the batch.
     while not batch.results.empty():
-        take(0.0)
-    if failures:
-        raise failures[0]
-    return _joined(kept, completed, interrupted)
+        taken.take(0.0)
+    if taken.failures:
+        raise taken.failures[0]
+    return _joined(taken.kept, taken.completed, interrupted)
+
+
+@dataclass
+class _Taken:
+    """What workers have handed over."""
+
+    results: queue.SimpleQueue[Tables | Exception]
+    finished: Callable[[Tables], None] | None
+    kept: list[Tables] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
+    completed: int = 0
+
+    def take(self, timeout: float) -> None:
+        """Take the next result, if one comes in time, s."""
+        try:
+            result = self.results.get(timeout=timeout)
+        except queue.Empty:
+            return
+        if isinstance(result, Exception):
+            self.failures.append(result)
+            return
+        self.completed += result.completed
+        (self.finished or self.kept.append)(result)
 
 
 def _joined(parts: Sequence[Tables], completed: int, interrupted: bool) -> Tables:

@@ -19,7 +19,7 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
@@ -348,7 +348,7 @@ def run_many(
     progress: Progress | None = None,
     finished: Callable[[int, RealTimeRun], None] | None = None,
 ) -> list[RealTimeRun]:
-    """Run many jobs in real time.
+    """Run many jobs in real time, and return their results in order.
 
     Parameters
     ----------
@@ -360,19 +360,12 @@ def run_many(
     budget_bps
         Maximum sum of the rates of runs side by side, in bit/s, by `load_bps`. A run that would exceed it waits for
         others to end.
-    congestion, repeats
-        As of `run`.
-    pcap
-        Returns the file for the packets of a run, as of `run`.
+    congestion, repeats, pcap
+        As of `run`; `pcap` returns the file for the packets of a job.
     progress
         Told the seconds of completed and of all runs.
     finished
         Told the number and the results of each job within a second of its completion, in the calling thread.
-
-    Returns
-    -------
-    list of RealTimeRun
-        The results, in the order of the jobs.
 
     Raises
     ------
@@ -383,16 +376,8 @@ def run_many(
     listed = list(jobs)
     if at_once < 1:
         raise ValueError(f"at_once is {at_once}; accepted: 1 or more")
-    loads = [load_bps(job.scenario) for job in listed]
-    for job, load in zip(listed, loads, strict=True):
-        if load > budget_bps:
-            raise ScenarioError(
-                f"the links of {job.scenario.name or 'this scenario'} carry up to {load / 1e6:g} Mbit/s; accepted in real "
-                f"time: at most {budget_bps / 1e6:g} Mbit/s, or a larger budget on a faster machine"
-            )
-    binary = find_binary()
-    processes = _Processes()
-    budget = _Budget(budget_bps)
+    loads = _loads(listed, budget_bps)
+    binary, processes, budget = find_binary(), _Processes(), _Budget(budget_bps)
 
     def made(job: Job, load: float) -> RealTimeRun:
         with budget.share(load):
@@ -400,18 +385,8 @@ def run_many(
 
     with ThreadPoolExecutor(at_once) as pool:
         futures = [pool.submit(made, job, load) for job, load in zip(listed, loads, strict=True)]
-        numbers = {future: number for number, future in enumerate(futures)}
         try:
-            pending = set(futures)
-            while pending:
-                done, pending = wait(pending, timeout=0.2, return_when="FIRST_EXCEPTION")
-                if progress is not None:
-                    progress(*_seconds(listed, [future.done() for future in futures]))
-                # A failure is raised after what completed with it was handed over.
-                for future in sorted(done, key=lambda future: future.exception() is not None):
-                    result = future.result()
-                    if finished is not None:
-                        finished(numbers[future], result)
+            _wait(listed, futures, progress, finished)
         except BaseException:
             for future in futures:
                 future.cancel()
@@ -420,6 +395,38 @@ def run_many(
             processes.kill()
             raise
     return [future.result() for future in futures]
+
+
+def _loads(jobs: Sequence[Job], budget_bps: float) -> list[float]:
+    """Return the load of each job, bit/s; refuse one that alone exceeds the budget."""
+    loads = [load_bps(job.scenario) for job in jobs]
+    for job, load in zip(jobs, loads, strict=True):
+        if load > budget_bps:
+            raise ScenarioError(
+                f"the links of {job.scenario.name or 'this scenario'} carry up to {load / 1e6:g} Mbit/s; accepted in real "
+                f"time: at most {budget_bps / 1e6:g} Mbit/s, or a larger budget on a faster machine"
+            )
+    return loads
+
+
+def _wait(
+    jobs: Sequence[Job],
+    futures: Sequence[Future[RealTimeRun]],
+    progress: Progress | None,
+    finished: Callable[[int, RealTimeRun], None] | None,
+) -> None:
+    """Wait for all runs, and hand over each soon after its end."""
+    numbers = {future: number for number, future in enumerate(futures)}
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=0.2, return_when="FIRST_EXCEPTION")
+        if progress is not None:
+            progress(*_seconds(jobs, [future.done() for future in futures]))
+        # A failure is raised after what completed with it was handed over.
+        for future in sorted(done, key=lambda future: future.exception() is not None):
+            result = future.result()
+            if finished is not None:
+                finished(numbers[future], result)
 
 
 def _seconds(jobs: Sequence[Job], done: Sequence[bool]) -> tuple[float, float]:

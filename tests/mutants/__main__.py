@@ -45,9 +45,7 @@ def main() -> int:
         type=_at_least_one,
         help="size of the sample, otherwise 150 of the package or 200 of the engine",
     )
-    parser.add_argument(
-        "--base", help="a revision: all mutants of the lines that differ from it, or a sample of them"
-    )
+    parser.add_argument("--base", help="a revision: all mutants of lines that differ from it, or a sample")
     arguments = parser.parse_args()
     # A copy of the repository is removed also if the command is ended from outside.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

@@ -296,21 +296,14 @@ class Campaign:
         fresh
             Delete the content of the store, including runs of other campaigns with this engine and reduction.
 
-        Returns
-        -------
-        Campaign
-            The campaign itself, all its runs done.
-
         Raises
         ------
         ScenarioError
             Another process is writing to the store, or the cluster cannot be used.
         ResultsError
             A file of the store cannot be read or written, as on a full disk. Earlier results are kept.
-        ClusterError
-            The scheduler is gone. Completed runs are kept.
-        Interrupted
-            Ctrl-C. Completed runs are kept.
+        ClusterError, Interrupted
+            The scheduler is gone, or Ctrl-C. Completed runs are kept.
 
         Warns
         -----
@@ -324,7 +317,7 @@ class Campaign:
             raise refusal("threads", threads, "none with a cluster")
         warn_of(point.scenario for point in self._points)
         begin = time.monotonic()
-        work: PlannedRuns[CampaignRun] | None = None
+        self.made = 0
         try:
             with (
                 cluster_of(on) as (client, notes),
@@ -335,26 +328,31 @@ class Campaign:
                 if self.reduce is tables and self.base.probes:
                     self.warnings.append(PROBES)
                 display.warn(self.warnings)
-                make: Make[Planned] = (
-                    on_threads(self.reduce, threads)
-                    if client is None
-                    else on_cluster(self.reduce, client, lambda text: display.warn([text]))
-                )
-                try:
-                    work = PlannedRuns("campaign", self._plan, store)
-                    work.announce(display)
-                    display.whole("runs", work.total, work.reused)
-                    work.make(make, display)
-                    store.compact()
-                except KeyboardInterrupt as interruption:
-                    raise interrupted([] if work is None else [work], store.place) from interruption
+                self._fill(store, display, client, threads)
         finally:
-            self.made = 0 if work is None else work.done - work.reused
             self.run_time_s = time.monotonic() - begin
-        identical = self._identical_runs()
-        if identical:
+        if identical := self._identical_runs():
             warn_of_identical_runs(identical)
         return self
+
+    def _fill(self, store: Store, display: Display, client: Client | None, threads: int | None) -> None:
+        """Execute the missing runs."""
+        make: Make[Planned] = (
+            on_threads(self.reduce, threads)
+            if client is None
+            else on_cluster(self.reduce, client, lambda text: display.warn([text]))
+        )
+        work: PlannedRuns[CampaignRun] | None = None
+        try:
+            work = PlannedRuns("campaign", self._plan, store)
+            work.announce(display)
+            display.whole("runs", work.total, work.reused)
+            work.make(make, display)
+            store.compact()
+        except KeyboardInterrupt as interruption:
+            raise interrupted([] if work is None else [work], store.place) from interruption
+        finally:
+            self.made = 0 if work is None else work.done - work.reused
 
     def _identical_runs(self) -> list[tuple[Scenario, int, int]]:
         """Return the scenarios with identical runs, with the number of runs and of distinct ones.

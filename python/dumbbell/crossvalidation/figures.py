@@ -11,7 +11,7 @@ import pandas as pd
 from dumbbell import plots
 from dumbbell.crossvalidation.tables import peer_title
 from dumbbell.errors import refusal
-from dumbbell.plots.curves import scale_by_logarithm
+from dumbbell.plots.curves import BARS, scale_by_logarithm
 from dumbbell.plots.look import GREY, literal, with_unit
 from dumbbell.report import Figure
 
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 BOUND = {"color": GREY, "linewidth": 0.9, "linestyle": "--", "zorder": 0}
+OVERLAID = {"ours": (plots.COLOURS[0], "-", 1.6), "peer": (plots.COLOURS[1], "--", 1.0)}
+"""Colour, dashes and width of a trace of each side."""
+
 POINTS = {"markersize": 4.5, "linestyle": ""}
-BARS = {"fmt": "none", "elinewidth": 0.9, "capsize": 2.0}
 
 
 def scatter(
@@ -164,10 +166,8 @@ def overlays(
     ----------
     results
         The table of results.
-    column
-        Name of a reduced list: a trace sampled at the times `at`.
-    at
-        Those times, s, or the name of a reduced list of them.
+    column, at
+        Name of a reduced list, a trace; and the times of its samples, s, or the name of a reduced list of them.
     keys
         The cases to draw.
     label, unit
@@ -184,18 +184,17 @@ def overlays(
     ScenarioError
         There is no case with such a key, or no case at all.
     """
-    known = set(results["key"])
     for key in keys:
-        if key not in known:
-            raise refusal("keys", key, "keys of the results", names=known, problem="is not a case")
+        if key not in set(results["key"]):
+            raise refusal(
+                "keys", key, "keys of the results", names=set(results["key"]), problem="is not a case"
+            )
     if not keys:
         raise refusal("keys", "no key", "at least one", quoted=False)
     made, axes = plots.figure(-(-len(keys) // columns), min(columns, len(keys)), width=5.6, height=2.6)
-    looks = {"ours": (plots.COLOURS[0], "-", 1.6), "peer": (plots.COLOURS[1], "--", 1.0)}
-    titles = {"ours": "Dumbbell", "peer": peer_title(results)}
     for ax, key in zip(axes.flat, keys, strict=False):
         for _, row in results[results["key"] == key].iterrows():
-            colour, dashes, width = looks[row["side"]]
+            colour, dashes, width = OVERLAID[row["side"]]
             ax.plot(
                 np.asarray(row[at] if isinstance(at, str) else at, dtype=np.float64),
                 np.array(row[column], dtype=np.float64) * scale,
@@ -203,14 +202,24 @@ def overlays(
                 linestyle=dashes,
                 linewidth=width,
                 drawstyle="steps-post",
-                label=titles[row["side"]],
+                label="Dumbbell" if row["side"] == "ours" else peer_title(results),
             )
-        ax.set_title(literal(key), fontsize=9)
         ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
         ax.margins(x=0.01)
-        ax.set_xlabel("time [s]", fontsize=8)
-        ax.set_ylabel(with_unit(label, unit), fontsize=8)
-    for ax in axes.flat[len(keys) :]:
+        name_small(ax, key, y_label=with_unit(label, unit))
+    return small_plots(made, axes, len(keys), caption)
+
+
+def name_small(ax: Axes, key: str, *, y_label: str) -> None:
+    """Write the case and the quantities of one of several small plots over time."""
+    ax.set_title(literal(key), fontsize=9)
+    ax.set_xlabel("time [s]", fontsize=8)
+    ax.set_ylabel(y_label, fontsize=8)
+
+
+def small_plots(made: Any, axes: Any, used: int, caption: str) -> Figure:
+    """Return the figure of some small plots, of which the first has the legend; the others are hidden."""
+    for ax in axes.flat[used:]:
         ax.set_visible(False)
     axes[0, 0].legend(frameon=False, fontsize=8)
     return Figure(svg=plots.to_svg(made), caption=caption)

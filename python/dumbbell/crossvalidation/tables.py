@@ -55,25 +55,15 @@ def comparison_table(
     kind = "ratio" if "ratio" in table.columns else "difference"
     inside = [True] * len(table) if bound is None else within(table, bound, kind).tolist()
     factor, decimals = (1.0, 3) if kind == "ratio" else (scale, digits)
-    rows: list[list[Cell | str]] = []
-    for (_, row), agrees in zip(table.iterrows(), inside, strict=True):
-        interval = (
-            f"{row['low'] * factor:.{decimals}f} to {row['high'] * factor:.{decimals}f}"
-            if math.isfinite(row["low"]) and math.isfinite(row["high"])
-            else ""
-        )
-        rows.append(
-            [
-                *(shown(row[name]) for name in factors),
-                *(_number(row[side] * scale, digits) for side in ("ours", "peer")),
-                Cell(
-                    text=_number(row[kind] * factor, decimals),
-                    detail=interval,
-                    tone="" if agrees else "bad",
-                ),
-                str(row["n"]),
-            ]
-        )
+    rows: list[list[Cell | str]] = [
+        [
+            *(shown(row[name]) for name in factors),
+            *(_number(row[side] * scale, digits) for side in ("ours", "peer")),
+            _compared(row, kind, factor, decimals, agrees=agrees),
+            str(row["n"]),
+        ]
+        for (_, row), agrees in zip(table.iterrows(), inside, strict=True)
+    ]
     return Table(
         caption=caption,
         groups=[("", len(factors)), (quantity, 2), ("", 2)],
@@ -84,6 +74,13 @@ def comparison_table(
         rows=rows,
         note=note,
     )
+
+
+def _compared(row: pd.Series[Any], kind: str, factor: float, digits: int, *, agrees: bool) -> Cell:
+    """Return the cell of a ratio or difference with its interval."""
+    low, high = row["low"] * factor, row["high"] * factor
+    interval = f"{low:.{digits}f} to {high:.{digits}f}" if math.isfinite(low) and math.isfinite(high) else ""
+    return Cell(text=_number(row[kind] * factor, digits), detail=interval, tone="" if agrees else "bad")
 
 
 def points_table(points: pd.DataFrame, *, caption: str, note: str = "") -> Table:

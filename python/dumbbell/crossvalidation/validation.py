@@ -83,10 +83,8 @@ def cross_validate(
     ----------
     name
         Name of the peer, as ``"ns2"``.
-    grids
-        Names of the grids; all by default.
-    share
-        Fraction of each grid to run, above 0 and at most 1.
+    grids, share
+        Names of the grids, all by default, and the fraction of each to run, above 0 and at most 1.
     output
         Folder for the stores of runs and the report, ``results/`` of the working directory by default. The report on all
         grids is in ``cross-validation-NAME`` there; one on some grids or on a share is in a folder named for these as well.
@@ -97,7 +95,7 @@ def cross_validate(
     peers
         Folder that holds the peers and the grids; see `folder`.
     quiet
-        Show no progress, and of all else only warnings of a damaged store.
+        Show nothing but warnings of a damaged store.
 
     Raises
     ------
@@ -113,11 +111,9 @@ def cross_validate(
     """
     if not 0.0 < share <= 1.0:
         raise refusal("share", share, "a number above 0 and at most 1")
-    threads = thread_count(threads)
-    begin, home = time.monotonic(), folder(peers)
+    threads, begin, home = thread_count(threads), time.monotonic(), folder(peers)
     peer = load_peer(name, home)
-    loaded = load_grids(grids, home, peer=peer.name)
-    version = peer.version()
+    loaded, version = load_grids(grids, home, peer=peer.name), peer.version()
     place = Path(output) if output is not None else Path("results")
     done = _Done(peer, home, share, place / "cache" / f"cross-validation-{peer.name}")
     with ExitStack() as stack, Display(sys.stderr, quiet=quiet) as display:
@@ -126,8 +122,7 @@ def cross_validate(
             done.run(display, threads)
         except KeyboardInterrupt as interruption:
             raise interrupted(done.works, done.stores) from interruption
-        run_time_s = time.monotonic() - begin
-        data = _data(done, version, run_time_s)
+        data = _data(done, version, run_time_s := time.monotonic() - begin)
     target = place / _folder_name(peer, [grid.name for grid in loaded] if grids else [], share)
     return _written(done, data, grids, target, run_time_s)
 

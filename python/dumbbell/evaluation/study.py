@@ -11,8 +11,8 @@ import numpy as np
 
 from dumbbell.evaluation.algorithm import Algorithm
 from dumbbell.quantities import written_time
-from dumbbell.scenario import DropTail, Flow, Greedy, Link, Probe, Scenario, Tcp, Transfer, Uniform
-from dumbbell.topologies import dumbbell
+from dumbbell.scenario import DropTail, Flow, Greedy, Probe, Scenario, Tcp, Transfer, Uniform
+from dumbbell.topologies import Topology, dumbbell
 
 T = TypeVar("T")
 
@@ -70,6 +70,18 @@ class Traffic:
     stop: float | None = None
     rtt_s: float | None = None
     backward: bool = False
+
+    def between(self, sender: str, receiver: str) -> Flow:
+        """Return the flow of a scenario."""
+        return Flow(
+            name=self.name,
+            from_=sender,
+            to=receiver,
+            tcp=self.tcp,
+            source=self.source,
+            start=_start(self.start),
+            stop=None if self.stop is None else seconds(self.stop),
+        )
 
 
 def greedy(
@@ -152,51 +164,19 @@ class Path:
         medium
             Further fields of the bottleneck, such as delivery opportunities in place of its rate.
         """
-        rtts = [flow.rtt_s or self.rtt_s for flow in flows]
-        ends = list(dict.fromkeys((flow.backward, rtt) for flow, rtt in zip(flows, rtts, strict=True)))
-        ends.sort(key=lambda end: end[0])
-        backward = sum(back for back, _ in ends)
-        limit = self.buffer if self.buffer is not None else bdp_packets(self.rate_bps, self.rtt_s)
-        queue = DropTail(limit=f"{limit} packets") if self.queue is None else self.queue
-        # A small buffer is to drop data, not acknowledgements.
-        reverse_limit = limit if backward else max(limit, LEAST_REVERSE_BUFFER)
-        hop = HOP_SHARE * min(rtts)
-        reverse = self.reverse_rate_bps
-        shape = dumbbell(
-            pairs=len(ends) - backward,
-            reverse_pairs=backward,
-            rate=_rate(self.rate_bps),
-            delay=_nanoseconds(hop),
-            queue=queue,
-            reverse_rate=None if reverse is None else _rate(reverse),
-            rtt=[_nanoseconds(rtt) for _, rtt in ends],
-            access_rate=_rate(ACCESS_FACTOR * max(self.rate_bps, reverse or 0.0)),
-            reverse_queue=DropTail(limit=f"{reverse_limit} packets"),
-            **self.settings,
-        )
-        host = {end: number for number, end in enumerate(ends, start=1)}
-        made = [
-            Flow(
-                name=flow.name,
-                from_=f"s{host[flow.backward, rtt]}",
-                to=f"d{host[flow.backward, rtt]}",
-                tcp=flow.tcp,
-                source=flow.source,
-                start=_start(flow.start),
-                stop=None if flow.stop is None else seconds(flow.stop),
-            )
-            for flow, rtt in zip(flows, rtts, strict=True)
-        ]
+        # Pairs of hosts by direction and round-trip time, the forward ones first.
+        used = [(flow.backward, flow.rtt_s or self.rtt_s) for flow in flows]
+        ends = sorted(dict.fromkeys(used), key=lambda end: end[0])
+        shape = self._shape(ends)
+        hosts = [ends.index(end) + 1 for end in used]
+        made = [flow.between(f"s{host}", f"d{host}") for flow, host in zip(flows, hosts, strict=True)]
         probes = []
         if delay:
-            step = min(0.01, duration / 1000.0)
-            probes.append(Probe(quantities=["backlog"], links=["r1-r2"], period=seconds(step)))
-        observed = list(delivered)
-        if observed:
+            step = seconds(min(0.01, duration / 1000.0))
+            probes.append(Probe(quantities=["backlog"], links=["r1-r2"], period=step))
+        if observed := list(delivered):
             probes.append(Probe(quantities=["delivered", *sample], flows=observed, period=seconds(period)))
-        links: Sequence[Link] = shape.links
-        if medium:
-            links = [replace(link, **medium) if link.name == "r1-r2" else link for link in links]
+        links = [replace(link, **(medium or {})) if link.name == "r1-r2" else link for link in shape.links]
         return Scenario(
             duration=seconds(duration),
             nodes=shape.nodes,
@@ -204,6 +184,26 @@ class Path:
             flows=made,
             probes=probes or None,
             measure_from=seconds(measure_from) if measure_from else None,
+        )
+
+    def _shape(self, ends: Sequence[tuple[bool, float]]) -> Topology:
+        """Return the network for pairs of hosts, each by its direction and its round-trip time, s."""
+        backward = sum(back for back, _ in ends)
+        limit = self.buffer if self.buffer is not None else bdp_packets(self.rate_bps, self.rtt_s)
+        # A small buffer is to drop data, not acknowledgements.
+        reverse_limit = limit if backward else max(limit, LEAST_REVERSE_BUFFER)
+        reverse = self.reverse_rate_bps
+        return dumbbell(
+            pairs=len(ends) - backward,
+            reverse_pairs=backward,
+            rate=_rate(self.rate_bps),
+            delay=_nanoseconds(HOP_SHARE * min(rtt for _, rtt in ends)),
+            queue=DropTail(limit=f"{limit} packets") if self.queue is None else self.queue,
+            reverse_rate=None if reverse is None else _rate(reverse),
+            rtt=[_nanoseconds(rtt) for _, rtt in ends],
+            access_rate=_rate(ACCESS_FACTOR * max(self.rate_bps, reverse or 0.0)),
+            reverse_queue=DropTail(limit=f"{reverse_limit} packets"),
+            **self.settings,
         )
 
 

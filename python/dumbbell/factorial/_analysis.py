@@ -187,17 +187,30 @@ def analyse(
     60.0
     """
     names = factor_names(factors)
-    k = len(names)
-    if model not in ("additive", "multiplicative"):
-        raise ValueError(f"model = {model!r}; accepted: 'additive', 'multiplicative'")
-    if order is None:
-        order = k
-    elif isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= k:
-        raise ValueError(f"order = {order!r}; accepted: an integer from 1 to {k}, the number of factors")
     chosen: Literal["independent", "common"] = (
         getattr(factors, "random", "independent") if random is None else random
     )
+    _check_model(model, order, len(names))
     check_random(chosen)
+    return Analysis(
+        factors=names,
+        responses=_responses(responses, len(names), model),
+        model=model,
+        order=len(names) if order is None else order,
+        confidence=check_confidence(confidence),
+        random=chosen,
+    )
+
+
+def _check_model(model: object, order: object, k: int) -> None:
+    if model not in ("additive", "multiplicative"):
+        raise ValueError(f"model = {model!r}; accepted: 'additive', 'multiplicative'")
+    if order is not None and (isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= k):
+        raise ValueError(f"order = {order!r}; accepted: an integer from 1 to {k}, the number of factors")
+
+
+def _responses(responses: Any, k: int, model: str) -> NDArray[np.float64]:
+    """Return the responses as an array, shape (2^k, r)."""
     values = response_array(responses, k)
     if model == "multiplicative" and (values <= 0.0).any():
         i, j = np.argwhere(values <= 0.0)[0]
@@ -205,14 +218,7 @@ def analyse(
             f"responses: cell {_transform.cell_names(k)[i]}, replication {j} is {values[i, j]}; "
             "accepted: positive numbers in the multiplicative model"
         )
-    return Analysis(
-        factors=names,
-        responses=values,
-        model=model,
-        order=order,
-        confidence=check_confidence(confidence),
-        random=chosen,
-    )
+    return values
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Required, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
 from dumbbell.errors import refusal
 from dumbbell.plots.look import (
     GREY,
+    Style,
     axes_or_new,
     figure,
     legend_beside,
@@ -28,6 +29,25 @@ if TYPE_CHECKING:
 
     from dumbbell.statistics import Interval
 
+BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.9, "capsize": 2.0}
+"""How intervals look as bars."""
+
+
+class Labels(TypedDict, total=False):
+    """What is written at a plot of one quantity over another."""
+
+    x_label: Required[str]
+    """Quantity of the x axis."""
+    y_label: Required[str]
+    """Quantity of the y axis."""
+    x_unit: str | None
+    """Its unit; none for counts and ratios."""
+    y_unit: str | None
+    """Its unit; none for counts and ratios."""
+    title: str | None
+    """Text over the plot."""
+
+
 # A mapping accepts only one type of keys: text, or pairs, or both.
 Name = TypeVar("Name", bound=str | tuple[str, str])
 Printed = TypeVar("Printed", bound=str | tuple[str, str])
@@ -36,14 +56,10 @@ Printed = TypeVar("Printed", bound=str | tuple[str, str])
 def lines(
     series: Mapping[str, tuple[ArrayLike, ArrayLike]],
     *,
-    x_label: str,
-    y_label: str,
-    x_unit: str | None = None,
-    y_unit: str | None = None,
-    title: str | None = None,
     markers: bool = False,
     steps: bool = False,
     ax: Axes | None = None,
+    **labels: Unpack[Labels],
 ) -> Axes:
     """Draw one line for each series.
 
@@ -51,37 +67,28 @@ def lines(
     ----------
     series : mapping of str to (x, y)
         By algorithm or label.
-    x_label, y_label : str
-        Quantities of the axes.
-    x_unit, y_unit : str, optional
-        Their units; none for counts and ratios.
-    title : str, optional
-        Text over the plot.
     markers : bool
         Whether to mark the points, as for few of them.
     steps : bool
         Whether a value holds until the next one, as a window does.
     ax : Axes, optional
         Where to draw.
+    **labels
+        What is written at the axes and over the plot, see `Labels`.
     """
     ax = axes_or_new(ax)
     looks = styles(series)
     for label, (x, y) in series.items():
-        look = looks[label]
+        shape = {} if markers else {"marker": ""}
+        drawstyle = "steps-post" if steps else "default"
         ax.plot(
             np.asarray(x),
             np.asarray(y),
-            color=look.colour,
-            marker=look.marker if markers else "",
-            markersize=4.5,
             linewidth=1.1,
-            drawstyle="steps-post" if steps else "default",
-            label=literal(label),
+            drawstyle=drawstyle,
+            **_look(looks[label], label) | shape,
         )
-    ax.set_xlabel(with_unit(x_label, x_unit))
-    ax.set_ylabel(with_unit(y_label, y_unit))
-    if title:
-        ax.set_title(literal(title))
+    _write(ax, **labels)
     _add_legend(ax, len(series))
     return ax
 
@@ -190,16 +197,12 @@ _LINE_STYLES = ("-", "--", ":", "-.")
 def sweep(
     series: Mapping[Name, tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]],
     *,
-    x_label: str,
-    y_label: str,
-    x_unit: str | None = None,
-    y_unit: str | None = None,
     paper: Mapping[Printed, tuple[ArrayLike, ArrayLike]] | None = None,
     drawn: Literal["bars", "bands"] = "bars",
     log_x: bool = False,
     log_y: bool = False,
-    title: str | None = None,
     ax: Axes | None = None,
+    **labels: Unpack[Labels],
 ) -> Axes:
     """Draw means with their intervals against a swept parameter, one curve for each series.
 
@@ -209,20 +212,16 @@ def sweep(
         By algorithm or label; with a pair, the label is shown in the legend and the algorithm decides on
         colour and marker. Curves of one algorithm differ by the style of their line. An interval that is
         not finite, as of one replication, is not drawn. A mean that is not finite leaves a gap.
-    x_label, y_label : str
-        Quantities of the axes.
-    x_unit, y_unit : str, optional
-        Their units; none for counts and ratios.
     paper : mapping of str or (label, algorithm) to (x, y), optional
         Published values, drawn as hollow markers.
     drawn : {"bars", "bands"}
         How intervals are drawn: bars suit few points, bands many.
     log_x, log_y : bool
         Whether the axis is logarithmic.
-    title : str, optional
-        Text over the plot.
     ax : Axes, optional
         Where to draw.
+    **labels
+        What is written at the axes and over the plot, see `Labels`.
 
     Raises
     ------
@@ -236,53 +235,58 @@ def sweep(
     used: dict[str, int] = {}
     for name, columns in series.items():
         label, algorithm = _label_and_algorithm(name)
-        look = looks[algorithm]
-        x, mean, low, high = _same_length(f"series[{name!r}]", columns, ("x", "mean", "low", "high"))
         nth = used[algorithm] = used.get(algorithm, -1) + 1
-        ax.plot(
-            x,
-            mean,
-            color=look.colour,
-            marker=look.marker,
-            markersize=4.5,
-            linewidth=1.1,
-            linestyle=_LINE_STYLES[nth % len(_LINE_STYLES)],
-            label=literal(label),
-        )
-        finite = np.isfinite(mean) & np.isfinite(low) & np.isfinite(high)
-        if drawn == "bands":
-            ax.fill_between(x, low, high, where=list(finite), color=look.colour, alpha=0.18, linewidth=0.0)
-        elif finite.any():
-            arms = np.maximum([mean[finite] - low[finite], high[finite] - mean[finite]], 0.0)
-            ax.errorbar(
-                x[finite],
-                mean[finite],
-                yerr=arms,
-                fmt="none",
-                ecolor=look.colour,
-                elinewidth=0.9,
-                capsize=2.0,
-            )
+        arrays = _same_length(f"series[{name!r}]", columns, ("x", "mean", "low", "high"))
+        _curve(ax, arrays, looks[algorithm], label, _LINE_STYLES[nth % len(_LINE_STYLES)], drawn)
     for printed, points in (paper or {}).items():
         label, algorithm = _label_and_algorithm(printed)
         x, y = _same_length(f"paper[{printed!r}]", points, ("x", "y"))
-        ax.plot(
-            x,
-            y,
-            color=looks[algorithm].colour,
-            marker=looks[algorithm].marker,
-            markersize=7.0,
-            markerfacecolor="none",
-            linestyle="",
-            label=literal(f"{label}, paper"),
-        )
+        hollow = {"markersize": 7.0, "markerfacecolor": "none", "linestyle": ""}
+        ax.plot(x, y, **_look(looks[algorithm], f"{label}, paper") | hollow)
     scale_by_logarithm(ax, [axis for axis, wanted in (("x", log_x), ("y", log_y)) if wanted])
+    _write(ax, **labels)
+    _add_legend(ax, len(series) + len(paper or {}))
+    return ax
+
+
+def _look(look: Style, label: str) -> dict[str, Any]:
+    """Return the settings of points of one algorithm."""
+    return {"color": look.colour, "marker": look.marker, "markersize": 4.5, "label": literal(label)}
+
+
+def _curve(
+    ax: Axes,
+    arrays: Sequence[NDArray[np.float64]],
+    look: Style,
+    label: str,
+    dashes: str,
+    drawn: Literal["bars", "bands"],
+) -> None:
+    """Draw means with their intervals."""
+    x, mean, low, high = arrays
+    ax.plot(x, mean, linewidth=1.1, linestyle=dashes, **_look(look, label))
+    finite = np.isfinite(mean) & np.isfinite(low) & np.isfinite(high)
+    if drawn == "bands":
+        ax.fill_between(x, low, high, where=list(finite), color=look.colour, alpha=0.18, linewidth=0.0)
+    elif finite.any():
+        arms = np.maximum([mean[finite] - low[finite], high[finite] - mean[finite]], 0.0)
+        ax.errorbar(x[finite], mean[finite], yerr=arms, ecolor=look.colour, **BARS)
+
+
+def _write(
+    ax: Axes,
+    *,
+    x_label: str,
+    y_label: str,
+    x_unit: str | None = None,
+    y_unit: str | None = None,
+    title: str | None = None,
+) -> None:
+    """Write `Labels`."""
     ax.set_xlabel(with_unit(x_label, x_unit))
     ax.set_ylabel(with_unit(y_label, y_unit))
     if title:
         ax.set_title(literal(title))
-    _add_legend(ax, len(series) + len(paper or {}))
-    return ax
 
 
 def scatter_against(
@@ -300,27 +304,22 @@ def scatter_against(
 ) -> Axes:
     """Draw model predictions against simulated values; on the diagonal, they agree.
 
-    The median and the largest error of the prediction, relative to the simulated value, are written into
-    the plot; points simulated as zero have none.
+    The median and largest relative error of the prediction are written into the plot, without points simulated as zero.
 
     Parameters
     ----------
     analytic, simulated : array_like of shape (n,)
-        Values of one quantity, the first along the y axis, the second along the x axis.
-    label : str
-        The quantity.
-    unit : str, optional
-        Its unit.
+        Values of one quantity, along the y axis and the x axis.
+    label, unit : str
+        The quantity and its unit; none for counts and ratios.
     by : sequence of str of length n, optional
         Algorithm or label of each point, for colour, marker and legend.
     low, high : array_like of shape (n,), optional
         Intervals of the simulated values, drawn as bars where both are finite.
     log : bool
         Whether both axes are logarithmic.
-    title : str, optional
-        Text over the plot.
-    ax : Axes, optional
-        Where to draw.
+    title, ax : optional
+        Text over the plot, and where to draw.
 
     Raises
     ------
@@ -333,40 +332,33 @@ def scatter_against(
     x, y = arrays["simulated"], arrays["analytic"]
     names = list(by) if by is not None else [label] * len(x)
     if len(x) == 0 or len(names) != len(x):
-        raise refusal(
-            "by", f"{len(names)} names", f"one for each of at least one point: {len(x)}", quoted=False
-        )
+        accepted = f"one for each of at least one point: {len(x)}"
+        raise refusal("by", f"{len(names)} names", accepted, quoted=False)
     ax = axes_or_new(ax)
     looks = styles(names)
     for name, look in looks.items():
         chosen = np.array([other == name for other in names])
-        ax.plot(
-            x[chosen],
-            y[chosen],
-            color=look.colour,
-            marker=look.marker,
-            markersize=4.5,
-            linestyle="",
-            label=literal(name),
-        )
+        ax.plot(x[chosen], y[chosen], linestyle="", **_look(look, name))
         if low is not None and high is not None:
             bars = chosen & np.isfinite(arrays["low"]) & np.isfinite(arrays["high"])
             arms = np.maximum([x[bars] - arrays["low"][bars], arrays["high"][bars] - x[bars]], 0.0)
-            ax.errorbar(
-                x[bars], y[bars], xerr=arms, fmt="none", ecolor=look.colour, elinewidth=0.9, capsize=2.0
-            )
+            ax.errorbar(x[bars], y[bars], xerr=arms, ecolor=look.colour, **BARS)
+    _compare(ax, x, y, log=log)
+    _write(
+        ax, x_label=f"{label}, simulated", y_label=f"{label}, model", x_unit=unit, y_unit=unit, title=title
+    )
+    _add_legend(ax, len(looks), loc="lower right")
+    return ax
+
+
+def _compare(ax: Axes, x: NDArray[np.float64], y: NDArray[np.float64], *, log: bool) -> None:
+    """Draw the diagonal on equally scaled axes, and write how far points are from it."""
     ends = np.concatenate([x, y])
     ends = ends[np.isfinite(ends) & ((ends > 0.0) | (not log))]
     if ends.size:
         ax.plot([ends.min(), ends.max()], [ends.min(), ends.max()], color=GREY, linewidth=0.9, zorder=0)
     scale_by_logarithm(ax, ["x", "y"] if log else [])
     ax.text(0.03, 0.97, _relative_errors(x, y), transform=ax.transAxes, va="top", fontsize=8)
-    ax.set_xlabel(with_unit(f"{label}, simulated", unit))
-    ax.set_ylabel(with_unit(f"{label}, model", unit))
-    if title:
-        ax.set_title(literal(title))
-    _add_legend(ax, len(looks), loc="lower right")
-    return ax
 
 
 def _relative_errors(simulated: NDArray[np.float64], analytic: NDArray[np.float64]) -> str:

@@ -288,59 +288,68 @@ def runs_picture(
     ScenarioError
         There is no such column, flow or link, or no completed run.
     """
-    from pandas.api.types import is_numeric_dtype
-
-    from dumbbell.statistics import mean_interval
-
     y = "goodput_bps" if y is None else y
-    frame = runs.flows if y in runs.flows.columns else runs.links
-    columns = list(dict.fromkeys([*frame.columns, *runs.flows.columns, *runs.links.columns]))
     varied = [name for name in runs.parameters.columns if name not in ("seed", "run")]
     x = x if x is not None else (varied[0] if varied else "name")
+    frame = runs.flows if y in runs.flows.columns else runs.links
     if hue is None:
         spare = [name for name in [*varied, "name"] if name != x and len(set(frame[name])) > 1]
         hue = spare[0] if spare else None
-    for field, name in (("x", x), ("y", y), ("hue", hue)):
-        if name is not None and name not in frame.columns:
-            raise refusal(field, name, ", ".join(columns), names=columns, problem="is no column")
-    if not is_numeric_dtype(frame[y]):
-        raise refusal("y", y, "a column of numbers")
-    if names is not None:
-        known = list(dict.fromkeys(frame["name"]))
-        for name in [names] if isinstance(names, str) else names:
-            if name not in known:
-                raise refusal("names", name, ", ".join(map(str, known)), names=map(str, known))
-        frame = frame[frame["name"].isin([names] if isinstance(names, str) else names)]
-    if frame.empty:
-        raise refusal("runs", "no run", "at least one completed run", quoted=False)
+    frame = _shown(runs, frame, {"x": x, "y": y, "hue": hue}, names)
     label, unit, places, ticks = _axis(x, list(dict.fromkeys(frame[x])))
     scale, y_unit = _scaled(y, frame[y])
     by = ["job", x] if hue is None else ["job", x, hue]
     per_run = frame.groupby(by, sort=False, dropna=False)[y].mean().mul(scale).reset_index()
-    series: dict[str, Curve] = {}
-    intervals: dict[str, Curve] = {}
     groups: list[tuple[Any, Any]] = [(y, per_run)]
     if hue is not None:
         groups = list(per_run.groupby(hue, sort=False, dropna=False))
-    for group, rows in groups:
-        found: list[tuple[float, float, float, float]] = []
-        for value, some in rows.groupby(x, sort=False, dropna=False):
-            sample = some[y].dropna().to_numpy(dtype=float)
-            if len(sample) > 1:
-                interval = mean_interval(sample)
-                found.append((places[value], interval.estimate, interval.low, interval.high))
-            elif len(sample):
-                found.append((places[value], float(sample[0]), np.nan, np.nan))
-        table = np.array(sorted(found), dtype=float).reshape(-1, 4)
-        curve = str(group)
-        series[curve] = (table[:, 0], table[:, 1])
-        intervals[curve] = (table[:, 2], table[:, 3])
+    found = {str(group): _estimates(rows, x, y, places) for group, rows in groups}
     panel = Panel(
         title=f"{y} by {x}" + ("" if hue is None else f" and {hue}"),
         x_label=label, x_unit=unit, y_label=y.removesuffix("_bps").removesuffix("_s"), y_unit=y_unit,
-        series=series, intervals=intervals, ticks=ticks,
+        series={name: (table[:, 0], table[:, 1]) for name, table in found.items()},
+        intervals={name: (table[:, 2], table[:, 3]) for name, table in found.items()}, ticks=ticks,
     )  # fmt: skip
     return Picture(panels=[panel], title=f"{len(runs)} runs, means with 95 % intervals")
+
+
+def _shown(
+    runs: ManyResults, frame: pd.DataFrame, chosen: Mapping[str, str | None], names: Sequence[str] | None
+) -> pd.DataFrame:
+    """Return the rows of the flows or links that count; refuse columns and names that are not there."""
+    from pandas.api.types import is_numeric_dtype
+
+    columns = list(dict.fromkeys([*frame.columns, *runs.flows.columns, *runs.links.columns]))
+    for field, name in chosen.items():
+        if name is not None and name not in frame.columns:
+            raise refusal(field, name, ", ".join(columns), names=columns, problem="is no column")
+    if not is_numeric_dtype(frame[chosen["y"]]):
+        raise refusal("y", chosen["y"], "a column of numbers")
+    if names is not None:
+        wanted = [names] if isinstance(names, str) else names
+        known = list(dict.fromkeys(frame["name"]))
+        for name in wanted:
+            if name not in known:
+                raise refusal("names", name, ", ".join(map(str, known)), names=map(str, known))
+        frame = frame[frame["name"].isin(wanted)]
+    if frame.empty:
+        raise refusal("runs", "no run", "at least one completed run", quoted=False)
+    return frame
+
+
+def _estimates(rows: pd.DataFrame, x: str, y: str, places: Mapping[Any, float]) -> np.ndarray:
+    """Return place, mean, low and high for each value of the axis; no interval for one run."""
+    from dumbbell.statistics import mean_interval
+
+    found: list[tuple[float, float, float, float]] = []
+    for value, some in rows.groupby(x, sort=False, dropna=False):
+        sample = some[y].dropna().to_numpy(dtype=float)
+        if len(sample) > 1:
+            interval = mean_interval(sample)
+            found.append((places[value], interval.estimate, interval.low, interval.high))
+        elif len(sample):
+            found.append((places[value], float(sample[0]), np.nan, np.nan))
+    return np.array(sorted(found), dtype=float).reshape(-1, 4)
 
 
 def _axis(name: str, values: Sequence[Any]) -> tuple[str, str | None, Mapping[Any, float], Sequence[str]]:

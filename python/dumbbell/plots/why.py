@@ -132,10 +132,6 @@ def _curves(found: Journal, time: float) -> Any:
     from bokeh.models import CustomJS, HoverTool, Range1d, Span
     from bokeh.plotting import figure
 
-    events = found.events
-    times = events["time_s"].to_numpy(dtype=float)
-    window = (events["cwnd_bytes"] + events["inflation_bytes"]).to_numpy(dtype=float) / found.mss
-    threshold = events["ssthresh_bytes"].to_numpy(dtype=float) / found.mss
     first, last = found.window_s
     made = figure(
         height=340,
@@ -146,6 +142,33 @@ def _curves(found: Journal, time: float) -> Any:
         active_drag="xbox_zoom",
         x_range=Range1d(first, last),
     )
+    _draw_events(made, found, last)
+    moment = Span(location=time, dimension="height", line_color="#D59F00", line_width=2, name="moment")
+    made.add_layout(moment)
+    made.js_on_event("tap", CustomJS(code="window.showEntriesAround(cb_obj.x)"))
+    made.add_tools(
+        HoverTool(tooltips=[("", "$name"), ("time [s]", "$x{0.[000000]}"), ("segments", "@y{0.[000]}")])
+    )
+    if len(made.legend):
+        made.add_layout(made.legend[0], "below")
+        made.legend.update(
+            click_policy="hide",
+            orientation="horizontal",
+            ncols=3,
+            spacing=14,
+            location="top_left",
+            border_line_color=None,
+        )
+    made.y_range.start = 0.0
+    return made
+
+
+def _draw_events(made: Any, found: Journal, last: float) -> None:
+    """Draw window and threshold as steps, and a mark for each event."""
+    events = found.events
+    times = events["time_s"].to_numpy(dtype=float)
+    window = (events["cwnd_bytes"] + events["inflation_bytes"]).to_numpy(dtype=float) / found.mss
+    threshold = events["ssthresh_bytes"].to_numpy(dtype=float) / found.mss
     for label, values, dash, colour in (
         ("congestion window", window, "solid", COLOURS[0]),
         ("slow-start threshold", threshold, "dashed", "#7F7F7F"),
@@ -176,24 +199,6 @@ def _curves(found: Journal, time: float) -> Any:
                 legend_label=label,
                 name=label,
             )
-    moment = Span(location=time, dimension="height", line_color="#D59F00", line_width=2, name="moment")
-    made.add_layout(moment)
-    made.js_on_event("tap", CustomJS(code="window.showEntriesAround(cb_obj.x)"))
-    made.add_tools(
-        HoverTool(tooltips=[("", "$name"), ("time [s]", "$x{0.[000000]}"), ("segments", "@y{0.[000]}")])
-    )
-    if len(made.legend):
-        made.add_layout(made.legend[0], "below")
-        made.legend.update(
-            click_policy="hide",
-            orientation="horizontal",
-            ncols=3,
-            spacing=14,
-            location="top_left",
-            border_line_color=None,
-        )
-    made.y_range.start = 0.0
-    return made
 
 
 def table(found: Journal) -> str:

@@ -1,4 +1,23 @@
-"""The search: Optuna proposes points, the engine runs them, and the worst one is reduced and measured anew."""
+"""The search: Optuna proposes points, the engine runs them, and the worst one is reduced and measured anew.
+
+The points are scenarios of 60 s on one bottleneck. Optuna proposes them with its tree-structured Parzen estimator [akiba2019],
+in batches that the engine runs in parallel. The worst point is reduced by delta debugging towards the plain scenario, on runs
+of its own, and measured on 20 further ones. Parts of the scenario that vary are ``"rate"``, ``"rtt"``, ``"buffer"``, ``"loss"``,
+``"reroute"``, ``"competitor"`` and ``"pulses"``.
+
+Examples
+--------
+>>> import tempfile
+>>> from dumbbell.search import search
+>>> found = search(
+...     "vegas", "low-utilization", budget=8, vary=["reroute"], bounds={"rate": 2},
+...     output=tempfile.mkdtemp(),
+... )
+>>> [change["name"] for change in found.changes]
+['reroute']
+>>> bool(found.value.estimate > 0.5)
+True
+"""
 
 from __future__ import annotations
 
@@ -272,26 +291,21 @@ def search(
 ) -> Found:
     """Search for the scenario in which an algorithm does worst, and reduce it to what makes it bad.
 
-    The points of a search are scenarios of 60 s on one bottleneck. Optuna proposes them with its tree-structured Parzen
-    estimator [akiba2019], in batches that the engine runs in parallel. The worst point is reduced by delta debugging towards
-    the plain scenario, on runs of its own, and measured on 20 further ones. The result depends on the seed and the number
-    of points, not on threads and interruptions.
+    The module describes the method. The result depends on the seed and the number of points, not on threads
+    and interruptions.
 
     Parameters
     ----------
     algorithm
-        A registered name with parameters, as ``"vegas:alpha=2"``; or a congestion control of your own, as
-        `dumbbell.evaluate` takes it: a `dumbbell.Control` or `dumbbell.Library`, or its name.
+        As `dumbbell.evaluate` takes it: a name with parameters, as ``"vegas:alpha=2"``, or a congestion control of your own.
     objective_name
         ``"low-utilization"``, ``"starvation"`` or ``"delay"``.
     budget
         Number of points; or a time as ``"5 min"``, after which no further points are run.
     vary
-        Parts of the scenario that vary: ``"rate"``, ``"rtt"``, ``"buffer"``, ``"loss"``, ``"reroute"``,
-        ``"competitor"``, ``"pulses"``; those of the objective by default.
+        Parts of the scenario that vary, as the module lists them; those of the objective by default.
     bounds
-        Bounds by the name of a dimension (a number, a list of two numbers, or a list of names), or the name of a TOML file
-        that has them.
+        Bounds by the name of a dimension (a number, two numbers, or names), or the name of a TOML file that has them.
     seed
         Seed of the search and of its runs, from 0 to 2**64 - 1.
     output
@@ -307,43 +321,34 @@ def search(
     Returns
     -------
     Found
-        The worst scenario. Its file ``worst.toml`` in the folder reproduces it with ``dumbbell run``, and ``search.json``
-        has the points and values.
+        The worst scenario. ``worst.toml`` in the folder reproduces it with ``dumbbell run``; ``search.json`` has all points.
 
     Raises
     ------
-    ScenarioError
-        An argument is not accepted.
-    ModuleNotFoundError
-        The package optuna is missing.
-    OSError
-        A file cannot be read or written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from dumbbell.search import search
-    >>> found = search(
-    ...     "vegas", "low-utilization", budget=8, vary=["reroute"], bounds={"rate": 2},
-    ...     output=tempfile.mkdtemp(),
-    ... )
-    >>> [change["name"] for change in found.changes]
-    ['reroute']
-    >>> bool(found.value.estimate > 0.5)
-    True
+    ScenarioError, ModuleNotFoundError, OSError
+        An argument is not accepted, the package optuna is missing, or a file cannot be read or written.
     """
+    _need_optuna()
+    begun = time.monotonic()
+    points, seconds = _budget(budget)
+    made = _search(Subject.of(algorithm), objective(objective_name), vary, bounds, seed, output, threads)
+    if fresh:
+        (made.folder / JOURNAL).unlink(missing_ok=True)
+    tried = made.explore(points, seconds, progress or (lambda _done, _all, _best: None))
+    return _found(made, tried, begun)
+
+
+def _need_optuna() -> None:
     try:
         import optuna  # noqa: F401 - only whether it is there
     except ModuleNotFoundError as error:
         text = f"a search needs the package optuna: {installation('search')}"
         raise ModuleNotFoundError(text, name=error.name) from None
-    begun = time.monotonic()
-    points, seconds = _budget(budget)
-    subject, wanted = Subject.of(algorithm), objective(objective_name)
-    made = _search(subject, wanted, vary, bounds, seed, output, threads)
-    if fresh:
-        (made.folder / JOURNAL).unlink(missing_ok=True)
-    tried = made.explore(points, seconds, progress or (lambda _done, _all, _best: None))
+
+
+def _found(made: Search, tried: Sequence[Values], begun: float) -> Found:
+    """Return the worst point, reduced and measured on runs of its own, after it was written."""
+    subject, wanted = made.measure.subject, made.measure.objective
     point = made.reduced(tried[0])
     plain_runs, runs = made.measure.values([made.plain, point], REPORT_RUNS)
     found = Found(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack, get_args, get_type_hints
 
 from dumbbell.errors import refusal
 from dumbbell.quantities import nanoseconds, written_time
@@ -257,11 +257,15 @@ def builder(function: Callable[P, T]) -> Callable[P, T]:
     Raises
     ------
     ScenarioError
-        An argument is unknown to the builder and, if the builder accepts it, to `Access`.
+        An argument is unknown to the builder and to what it accepts besides, such as `Access`.
     """
     known: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
-        known += Access.__annotations__ if parameter.kind is parameter.VAR_KEYWORD else [parameter.name]
+        if parameter.kind is parameter.VAR_KEYWORD:
+            (settings,) = get_args(get_type_hints(function)[parameter.name])
+            known += settings.__annotations__
+        else:
+            known.append(parameter.name)
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -323,6 +327,17 @@ def chain(
     >>> chain(hops=[hop] * 3, pairs=[(1, 4), (2, 1), (3, 2), (4, 3)]).path("s3", "d3")
     ('s3-r3', 'r3-r2', 'r2-d3')
     """
+    _check_pairs(hops, pairs)
+    routers = [f"r{number}" for number in range(1, len(hops) + 2)]
+    hosts = [f"{end}{number}" for number in range(1, len(pairs) + 1) for end in "sd"]
+    links = [link for ends, hop in zip(pairwise(routers), hops, strict=True) for link in hop.links(*ends)]
+    links += _access_links(hops, pairs, access)
+    phase_of = _by_name("tick_phase", access.get("tick_phase"), routers + hosts)
+    nodes = [Node(name=name, tick_phase=phase_of.get(name)) for name in routers + hosts]
+    return Topology(nodes=_stamping(nodes, aqt), links=tuple(links))
+
+
+def _check_pairs(hops: Sequence[Hop], pairs: Sequence[tuple[int, int]]) -> None:
     if not hops:
         raise refusal("hops", len(hops), "at least one hop, between two routers")
     if not pairs:
@@ -331,34 +346,25 @@ def chain(
     for index, pair in enumerate(pairs):
         if len(pair) != 2 or not all(1 <= number <= last for number in pair):
             raise refusal(f"pairs[{index}]", pair, f"two numbers of routers, each from 1 to {last}")
+
+
+def _access_links(hops: Sequence[Hop], pairs: Sequence[tuple[int, int]], access: Access) -> list[Link]:
+    """Return the links of all hosts, there and back."""
     rates = per_pair("access_rate", access.get("access_rate", ACCESS_RATE), len(pairs))
     delays = _delays_of_ends(hops, pairs, access)
     queue = access.get("access_queue", ACCESS_QUEUE)
-    routers = [f"r{number}" for number in range(1, last + 1)]
-    nodes = [Node(name=name) for name in routers]
-    links = [
-        link
-        for left, right, hop in zip(routers, routers[1:], hops, strict=False)
-        for link in hop.links(left, right)
-    ]
-    between = len(links)
+    links: list[Link] = []
     for number, (pair, rate, ends) in enumerate(zip(pairs, rates, delays, strict=True), start=1):
         for host, router, delay in zip((f"s{number}", f"d{number}"), pair, ends, strict=True):
-            nodes.append(Node(name=host))
-            links += [
-                _link(host, routers[router - 1], rate, delay, queue),
-                _link(routers[router - 1], host, rate, delay, queue),
-            ]
-    at_hosts = [link.name for link in links[between:]]
-    impaired = _by_name("access_impairments", access.get("access_impairments"), at_hosts)
-    changed = _by_name("access_changes", access.get("access_changes"), at_hosts)
-    links[between:] = [
+            links.append(_link(host, f"r{router}", rate, delay, queue))
+            links.append(_link(f"r{router}", host, rate, delay, queue))
+    names = [link.name for link in links]
+    impaired = _by_name("access_impairments", access.get("access_impairments"), names)
+    changed = _by_name("access_changes", access.get("access_changes"), names)
+    return [
         dataclasses.replace(link, impairments=impaired.get(link.name), changes=changed.get(link.name))
-        for link in links[between:]
+        for link in links
     ]
-    phase_of = _by_name("tick_phase", access.get("tick_phase"), [node.name for node in nodes])
-    nodes = [dataclasses.replace(node, tick_phase=phase_of.get(node.name)) for node in nodes]
-    return Topology(nodes=_stamping(nodes, aqt), links=tuple(links))
 
 
 def _by_name(field: str, value: Any, names: Sequence[str]) -> Mapping[str, Any]:
