@@ -75,3 +75,11 @@ def two_hosts() -> Scenario:
 def examples() -> list[Path]:
     """The example scenario files."""
     return sorted((ROOT / "examples").glob("*.toml"))
+
+
+@pytest.fixture
+def file(tmp_path: Path, two_hosts: Scenario) -> Path:
+    """The valid scenario as a file."""
+    path = tmp_path / "two-hosts.toml"
+    path.write_text(two_hosts.to_toml(), encoding="utf-8")
+    return path

@@ -6,14 +6,13 @@ import re
 from dataclasses import replace
 
 import pytest
-from typer.testing import CliRunner
 
 import dumbbell
+from command_line import invoke, refused
 from dumbbell import Scenario, ScenarioError, bench
 from dumbbell.bench import Measured, Spread, Turns, against_peers, networks
 from dumbbell.bench.cases import nearly_nothing
 from dumbbell.bench.children import measure, measure_apart, measure_batch
-from dumbbell.cli import app
 from dumbbell.judge.criterion import at_least, at_most
 from dumbbell.quantities import bits_per_second
 from dumbbell.runs import cores
@@ -87,10 +86,6 @@ def folder(tmp_path):
     place.mkdir()
     (place / "speed.py").write_text(PEERS, encoding="utf-8")
     return place
-
-
-def invoke(*args):
-    return CliRunner().invoke(app, [str(argument) for argument in args])
 
 
 # Turns and ratios
@@ -303,11 +298,8 @@ def test_contenders_take_turns(folder, tmp_path, monkeypatch):
 
 
 def test_an_absent_peer_that_was_requested_is_exit_code_3(folder, tmp_path):
-    result = invoke("bench", "peers", "--peer", "ns3", "--peers", folder, "--output", tmp_path)
-    assert result.exit_code == 3
-    assert result.stdout == ""
-    assert "small-package" in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+    command = ["bench", "peers", "--peer", "ns3", "--peers", folder, "--output", tmp_path]
+    assert "small-package" in refused(*command, code=3)
     assert not (tmp_path / "bench-peers").exists()
 
 
@@ -331,10 +323,7 @@ def test_an_absent_peer_that_was_not_requested_is_omitted_with_a_warning(folder,
     ],
 )
 def test_what_is_not_known_is_refused(tmp_path, options, near):
-    result = invoke("bench", "peers", *options, "--output", tmp_path)
-    assert result.exit_code == 2
-    assert near in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+    assert near in refused("bench", "peers", *options, "--output", tmp_path)
 
 
 def test_a_folder_without_simulators_is_refused(tmp_path):

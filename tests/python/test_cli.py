@@ -15,12 +15,11 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 import tomli_w
-from typer.testing import CliRunner
 
 import dumbbell
 from bad_input import CASES, spoilt
+from command_line import invoke, refused
 from dumbbell import Scenario
-from dumbbell.cli import app
 from dumbbell.cli.commands import COMMANDS, Commands
 from dumbbell.cli.refusals import guarded
 
@@ -51,29 +50,6 @@ LINK_KEYS = [
     "wait_p99_s",
     "wait_max_s",
 ]
-
-
-@pytest.fixture
-def file(tmp_path, two_hosts) -> Path:
-    path = tmp_path / "two-hosts.toml"
-    path.write_text(two_hosts.to_toml(), encoding="utf-8")
-    return path
-
-
-def invoke(*args):
-    return CliRunner().invoke(app, [str(argument) for argument in args])
-
-
-def refused(*args):
-    """Return the single line of an error."""
-    result = invoke(*args)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("error: ")
-    return lines[0]
 
 
 def start(*args, **options):

@@ -29,13 +29,6 @@ NAMES = [
 ]
 
 
-@pytest.fixture
-def file(tmp_path, two_hosts):
-    path = tmp_path / "two-hosts.toml"
-    path.write_text(two_hosts.to_toml(), encoding="utf-8")
-    return path
-
-
 def through_shell(redirection, *args, **environment):
     line = " ".join([*COMMAND, *map(str, args), redirection])
     return subprocess.run(

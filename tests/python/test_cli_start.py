@@ -11,23 +11,11 @@ import tomllib
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner
 
 import dumbbell
+from command_line import invoke
 from dumbbell import Scenario
-from dumbbell.cli import app
 from dumbbell.cli.start import SCHEMA_FILE
-
-
-def invoke(*args, **options):
-    return CliRunner().invoke(app, [str(argument) for argument in args], **options)
-
-
-@pytest.fixture
-def file(tmp_path, two_hosts):
-    path = tmp_path / "two-hosts.toml"
-    path.write_text(two_hosts.to_toml(), encoding="utf-8")
-    return path
 
 
 def test_init_writes_a_valid_scenario_and_the_schema_that_it_names(tmp_path):

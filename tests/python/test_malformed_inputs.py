@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import pytest
 import tomli_w
-from typer.testing import CliRunner
 
 from bad_input import Bad, spoilt
+from command_line import error_of, invoke
 from dumbbell import ScenarioError
-from dumbbell.cli import app
 from dumbbell.documents import MOST_PARTS, toml_of
 
 
@@ -378,20 +377,6 @@ FIELDS = (
 )  # fmt: skip
 
 
-def invoke(*args):
-    return CliRunner().invoke(app, [str(argument) for argument in args])
-
-
-def one_line(result):
-    """Return the single line of an error."""
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("error: ")
-    return lines[0]
-
-
 def ids(cases):
     return [f"{number}: {case.address} = {case.value}"[:70] for number, case in enumerate(cases)]
 
@@ -406,7 +391,7 @@ def written(tmp_path, data, case):
 @pytest.mark.parametrize("case", REFUSED, ids=ids(REFUSED))
 def test_a_malformed_field_is_refused_by_path_value_and_what_is_accepted(tmp_path, two_hosts_data, case):
     path = written(tmp_path, two_hosts_data, case)
-    line = one_line(invoke("run", path))
+    line = error_of(invoke("run", path))
     assert line.startswith(f"error: {path}: {case.path}")
     assert " is not accepted; expected " in line
     for word in case.words:
@@ -417,7 +402,7 @@ def test_a_malformed_field_is_refused_by_path_value_and_what_is_accepted(tmp_pat
 def test_a_malformed_file_is_refused_in_one_sentence(tmp_path, what, text, words):
     path = tmp_path / "malformed.toml"
     path.write_text(text, encoding="utf-8")
-    line = one_line(invoke("run", path))
+    line = error_of(invoke("run", path))
     assert line.startswith(f"error: {path}: ")
     for word in words:
         assert word in line
@@ -452,7 +437,7 @@ def test_a_malformed_command_line_names_the_part_with_exit_code_2(tmp_path, two_
 )
 def test_a_command_with_a_value_out_of_range_is_refused_in_one_sentence(tmp_path, monkeypatch, args, words):
     monkeypatch.chdir(tmp_path)
-    line = one_line(invoke(*args))
+    line = error_of(invoke(*args))
     for word in words:
         assert word in line
 

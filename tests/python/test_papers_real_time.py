@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import command_line
 from dumbbell import ScenarioError, papers, testbed
 from dumbbell.cli import app
 from dumbbell.errors import MachineError
@@ -221,11 +222,7 @@ def test_quick_plans_take_at_most_two_minutes(name):
 
 
 def refused(*args):
-    result = CliRunner().invoke(app, ["reproduce", *args, "--papers", str(CHECKOUT)])
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("error: ")
-    return result.exit_code, lines[0]
+    return command_line.refused("reproduce", *args, "--papers", CHECKOUT)
 
 
 def test_options_without_effect_are_refused():
@@ -236,15 +233,12 @@ def test_options_without_effect_are_refused():
         (["--testbed", "--scheduler", "tcp://x"], "--scheduler"),
         (["--testbed", "--quick", "--record"], "record"),
     ):
-        code, line = refused("code-tcp", *options)
-        assert code == 2
-        assert named in line
-    assert "is not one paper" in refused("all", "--testbed")[1]
+        assert named in refused("code-tcp", *options)
+    assert "is not one paper" in refused("all", "--testbed")
 
 
 def test_a_paper_without_a_real_time_plan_is_refused():
-    code, line = refused("altman", "--testbed")
-    assert code == 2
+    line = refused("altman", "--testbed")
     assert "has no real-time plan" in line
     assert "code-tcp, rovegas, westwood-plus" in line
     with pytest.raises(ScenarioError, match="has no real-time plan"):

@@ -13,11 +13,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import dumbbell
+from command_line import invoke
 from dumbbell import Job, Probe, ScenarioError, statistics, topologies
-from dumbbell.cli import app, progress
+from dumbbell.cli import progress
 from dumbbell.plots import Panel, Picture, curves, notebook
 from dumbbell.runs import RunTables
 from dumbbell.traces import StepFunction
@@ -43,10 +43,6 @@ def runs(two_hosts):
         for run in range(4)
     ]
     return dumbbell.run_many(jobs, progress=False)
-
-
-def invoke(*args):
-    return CliRunner().invoke(app, [str(argument) for argument in args])
 
 
 def panel(picture, start):
@@ -340,13 +336,6 @@ def test_a_notebook_does_not_repeat_a_long_run(two_hosts, monkeypatch):
 
 
 # The command line
-
-
-@pytest.fixture
-def file(tmp_path, two_hosts):
-    path = tmp_path / "two-hosts.toml"
-    path.write_text(two_hosts.to_toml(), encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize("ending", ["png", "html"])

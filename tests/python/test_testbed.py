@@ -7,14 +7,14 @@ import os
 import stat
 import sys
 from dataclasses import replace
+from functools import partial
 
 import pyarrow.parquet
 import pytest
-from typer.testing import CliRunner
 
+import command_line
 import dumbbell
 from dumbbell import testbed
-from dumbbell.cli import app
 from dumbbell.errors import MachineError, RealTimeError, ScenarioError
 
 TESTBED = {
@@ -109,26 +109,11 @@ def binary(tmp_path, monkeypatch):
     return put
 
 
-@pytest.fixture
-def file(tmp_path, two_hosts):
-    path = tmp_path / "two-hosts.toml"
-    path.write_text(two_hosts.to_toml(), encoding="utf-8")
-    return path
-
-
-def invoke(*args):
-    return CliRunner().invoke(app, ["testbed", *(str(argument) for argument in args)])
+invoke = partial(command_line.invoke, "testbed")
 
 
 def fails(code, *args):
-    """Return the one line of an error with this exit code."""
-    result = invoke(*args)
-    assert result.exit_code == code, result.output
-    assert result.stdout == ""
-    lines = [line for line in result.stderr.strip().splitlines() if not line.startswith("warning: ")]
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("error: ")
-    return lines[0]
+    return command_line.refused("testbed", *args, code=code, warned=True)
 
 
 # The testbed has neither workloads nor percentiles of delays.

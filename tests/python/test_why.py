@@ -6,11 +6,11 @@ import json
 import re
 
 import pytest
-from typer.testing import CliRunner
 
 import dumbbell
+from command_line import invoke
 from dumbbell import Control, ControlError, ScenarioError
-from dumbbell.cli import app, progress
+from dumbbell.cli import progress
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +51,6 @@ class Moody(Counting):
         global starts
         starts += 1
         self.cwnd += starts * setup.mss
-
-
-def invoke(*args):
-    return CliRunner().invoke(app, [str(argument) for argument in args])
 
 
 @pytest.fixture

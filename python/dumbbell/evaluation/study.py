@@ -319,6 +319,21 @@ class Study:
         rate, rtt = changes.pop("rate_bps", self.rate_bps), changes.pop("rtt_s", self.rtt_s)
         return Path(rate_bps=rate, rtt_s=rtt, buffer=bdp_packets(rate, rtt, buffer_bdp), **changes)
 
+    def scenario(self, flows: Sequence[Traffic], path: Path | None = None, **observed: Any) -> Scenario:
+        """Return the scenario of some flows with the default duration and warm-up.
+
+        Parameters
+        ----------
+        flows
+            The flows.
+        path
+            Their path; the default bottleneck if none.
+        **observed
+            What is recorded, as `Path.scenario` takes it.
+        """
+        path = self.path() if path is None else path
+        return path.scenario(flows, duration=self.duration, measure_from=self.warm_up, **observed)
+
     def roles(self) -> list[tuple[str, Algorithm]]:
         """Return the subject and the baselines with their roles."""
         return [(SUBJECT, self.subject), *((one.text, one) for one in self.baselines)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -181,9 +181,10 @@ COLLAPSE = Item(
 # --- bufferbloat ---
 
 
-def _bufferbloat(study: Study) -> Iterator[Case]:
-    for count in (1, 4):
-        for factor in study.pick((0.5, 1.0, 5.0, 20.0), (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)):
+def _by_buffer(study: Study, counts: Sequence[int], factors: Sequence[float]) -> Iterator[Case]:
+    """Yield some flows at bottlenecks whose buffers are multiples of the bandwidth-delay product."""
+    for count in counts:
+        for factor in factors:
             for role, algorithm in study.roles():
                 yield Case(
                     point=f"{flows_text(count)}, {factor:g} BDP",
@@ -196,6 +197,10 @@ def _bufferbloat(study: Study) -> Iterator[Case]:
                         measure_from=study.warm_up,
                     ),
                 )
+
+
+def _bufferbloat(study: Study) -> Iterator[Case]:
+    return _by_buffer(study, (1, 4), study.pick((0.5, 1.0, 5.0, 20.0), (0.5, 1.0, 2.0, 5.0, 10.0, 20.0)))
 
 
 BUFFERBLOAT = Item(
@@ -218,18 +223,8 @@ BUFFERBLOAT = Item(
 
 
 def _high_loss(study: Study) -> Iterator[Case]:
-    for count in study.pick((2, 10), (2, 5, 10, 50)):
-        for factor in study.pick((0.1, 0.5, 1.0), (0.02, 0.1, 0.5, 1.0, 1.5, 2.0)):
-            for role, algorithm in study.roles():
-                yield Case(
-                    point=f"{flows_text(count)}, {factor:g} BDP",
-                    role=role,
-                    x=factor,
-                    panel=flows_text(count),
-                    scenario=study.path(factor).scenario(
-                        greedy(algorithm, count, "a"), duration=study.duration, measure_from=study.warm_up
-                    ),
-                )
+    factors = study.pick((0.1, 0.5, 1.0), (0.02, 0.1, 0.5, 1.0, 1.5, 2.0))
+    return _by_buffer(study, study.pick((2, 10), (2, 5, 10, 50)), factors)
 
 
 HIGH_LOSS = Item(
@@ -393,7 +388,7 @@ def short_flows(study: Study, run: int, load: float, tcp: Tcp, *, duration: floa
 def _short_flows_scenario(study: Study, load: float, long: int, algorithm: Algorithm, run: int) -> Scenario:
     flows = short_flows(study, run, load, algorithm.tcp(), duration=study.duration)
     flows += greedy(algorithm, long, "long")
-    return study.path().scenario(flows, duration=study.duration, measure_from=study.warm_up)
+    return study.scenario(flows)
 
 
 def _short_flows(study: Study) -> Iterator[Case]:
@@ -464,12 +459,7 @@ def _response(study: Study) -> Iterator[Case]:
                 point=f"random loss {100.0 * loss:g} %",
                 role=role,
                 x=100.0 * loss,
-                scenario=path.scenario(
-                    greedy(algorithm, 1, "a"),
-                    duration=study.duration,
-                    measure_from=study.warm_up,
-                    delay=False,
-                ),
+                scenario=study.scenario(greedy(algorithm, 1, "a"), path, delay=False),
             )
     for role, algorithm in study.roles():
         # No queue, and no losses but one.

@@ -218,9 +218,7 @@ def _real_time(study: Study) -> Iterator[Case]:
                 point=f"{factor:g} BDP",
                 role=role,
                 x=factor,
-                scenario=study.path(factor).scenario(
-                    [*greedy(algorithm, 1, "a"), call], duration=study.duration, measure_from=study.warm_up
-                ),
+                scenario=study.scenario([*greedy(algorithm, 1, "a"), call], study.path(factor)),
             )
 
 
@@ -268,7 +266,7 @@ def _mixed_scenario(
 ) -> Scenario:
     flows = short_flows(study, run, load, baseline.tcp(), duration=study.duration)
     flows += greedy(algorithm, 1, "long")
-    return study.path().scenario(flows, duration=study.duration, measure_from=study.warm_up)
+    return study.scenario(flows)
 
 
 def _mixed(study: Study) -> Iterator[Case]:
@@ -320,9 +318,7 @@ def _deployment(study: Study) -> Iterator[Case]:
                     role=role,
                     x=percent,
                     panel=f"the others: {baseline.text}",
-                    scenario=study.path().scenario(
-                        flows, duration=study.duration, measure_from=study.warm_up, delay=False
-                    ),
+                    scenario=study.scenario(flows, delay=False),
                 )
     for segments in (2, 8, 64):
         for role, algorithm in study.roles():
@@ -335,12 +331,7 @@ def _deployment(study: Study) -> Iterator[Case]:
                 role=role,
                 x=segments,
                 panel="segments per ACK",
-                scenario=path.scenario(
-                    [Traffic(name="a0", tcp=sparse)],
-                    duration=study.duration,
-                    measure_from=study.warm_up,
-                    delay=False,
-                ),
+                scenario=study.scenario([Traffic(name="a0", tcp=sparse)], path, delay=False),
             )
 
 

@@ -37,9 +37,7 @@ def _tunnel(study: Study) -> Iterator[Case]:
             yield Case(
                 point=f"inner MTU 1400, outer loss {loss:.1%}",
                 role=role,
-                scenario=study.path(settings=settings).scenario(
-                    greedy(algorithm, 2, "a", **tcp), duration=study.duration, measure_from=study.warm_up
-                ),
+                scenario=study.scenario(greedy(algorithm, 2, "a", **tcp), study.path(settings=settings)),
             )
 
 
@@ -114,12 +112,7 @@ def cellular(study: Study, run: int) -> Opportunities:
 
 def _cellular_scenario(study: Study, algorithm: Algorithm, run: int) -> Scenario:
     path = Path(rate_bps=10e6, rtt_s=study.rtt_s, buffer=bdp_packets(10e6, 0.2))
-    return path.scenario(
-        greedy(algorithm, 1, "a"),
-        duration=study.duration,
-        measure_from=study.warm_up,
-        medium={"opportunities": cellular(study, run)},
-    )
+    return study.scenario(greedy(algorithm, 1, "a"), path, medium={"opportunities": cellular(study, run)})
 
 
 def _wireless(study: Study) -> Iterator[Case]:
@@ -133,8 +126,8 @@ def _wireless(study: Study) -> Iterator[Case]:
             yield Case(
                 point=point,
                 role=role,
-                scenario=study.path(settings={"impairments": [impairment]}).scenario(
-                    greedy(algorithm, 1, "a"), duration=study.duration, measure_from=study.warm_up
+                scenario=study.scenario(
+                    greedy(algorithm, 1, "a"), study.path(settings={"impairments": [impairment]})
                 ),
             )
     for role, algorithm in study.roles():
@@ -147,12 +140,7 @@ def _wireless(study: Study) -> Iterator[Case]:
         yield Case(
             point="Wi-Fi",
             role=role,
-            scenario=study.path().scenario(
-                greedy(algorithm, 1, "a"),
-                duration=study.duration,
-                measure_from=study.warm_up,
-                medium={"wifi": Wifi()},
-            ),
+            scenario=study.scenario(greedy(algorithm, 1, "a"), medium={"wifi": Wifi()}),
             facts={"varies": 1.0},
         )
 

@@ -61,11 +61,8 @@ def _aqm(study: Study) -> Iterator[Case]:
                     yield Case(
                         point=f"{name}, {'without ECN' if ecn == 'off' else 'ECN'}, {flows_text(count)}",
                         role=role,
-                        scenario=study.path(queue=name).scenario(
-                            greedy(algorithm, count, "a", **settings),
-                            duration=study.duration,
-                            measure_from=study.warm_up,
-                            delay=False,
+                        scenario=study.scenario(
+                            greedy(algorithm, count, "a", **settings), study.path(queue=name), delay=False
                         ),
                     )
 
@@ -110,10 +107,9 @@ def _circuit_breaker(study: Study) -> Iterator[Case]:
                 yield Case(
                     point=f"{flows_text(count)}, {factor:g} BDP",
                     role=role,
-                    scenario=study.path(factor).scenario(
+                    scenario=study.scenario(
                         [*greedy(algorithm, count, "a"), protected],
-                        duration=study.duration,
-                        measure_from=study.warm_up,
+                        study.path(factor),
                         delivered=["cbr"],
                         period=BREAKER_INTERVAL_S,
                         delay=False,
@@ -188,8 +184,8 @@ def _varying_delay(study: Study) -> Iterator[Case]:
             yield Case(
                 point=kind,
                 role=role,
-                scenario=study.path(2.0, settings={"changes": changes}).scenario(
-                    greedy(algorithm, 1, "a"), duration=study.duration, measure_from=study.warm_up
+                scenario=study.scenario(
+                    greedy(algorithm, 1, "a"), study.path(2.0, settings={"changes": changes})
                 ),
             )
 
@@ -344,9 +340,7 @@ def _reordering(study: Study) -> Iterator[Case]:
                     role=role,
                     x=100.0 * share,
                     panel=f"early by {1e3 * delay:g} ms",
-                    scenario=study.path(settings=settings).scenario(
-                        greedy(algorithm, 1, "a"), duration=study.duration, measure_from=study.warm_up
-                    ),
+                    scenario=study.scenario(greedy(algorithm, 1, "a"), study.path(settings=settings)),
                 )
 
 
