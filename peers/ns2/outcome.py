@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dumbbell.crossvalidation import PeerRun
+from dumbbell.crossvalidation.peer import LINK_COLUMNS
 from dumbbell.quantities import bits_per_second, nanoseconds
 
 from .script import Script, Trace, size_bytes
@@ -122,18 +123,7 @@ def _link(
     counted: bool,
 ) -> dict[str, Any]:
     name = link["name"]
-    row: dict[str, Any] = dict.fromkeys(
-        [
-            "name",
-            "utilization",
-            "drops_queue",
-            "drops_impairment",
-            "packets",
-            "backlog_mean_packets",
-            "backlog_max_packets",
-        ],
-        np.nan,
-    )
+    row: dict[str, Any] = dict.fromkeys(LINK_COLUMNS, np.nan)
     row["name"] = name
     lost = ("lost", name) in reported.counters
     row["drops_impairment"] = reported.window("lost", name)[0] if lost else 0.0

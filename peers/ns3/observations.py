@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dumbbell.crossvalidation import PeerRun, sampled
+from dumbbell.crossvalidation.peer import LINK_COLUMNS
 
 from .description import Described, FlowTimes
 
@@ -20,15 +21,6 @@ FLOW_COLUMNS = (
     "timeouts",
     "completion_s",
     "start_s",
-)
-LINK_COLUMNS = (
-    "name",
-    "utilization",
-    "drops_queue",
-    "drops_impairment",
-    "packets",
-    "backlog_mean_packets",
-    "backlog_max_packets",
 )
 
 

@@ -21,13 +21,13 @@ from dumbbell.arguments import file_path
 from dumbbell.errors import ControlError, EngineError, refusal
 from dumbbell.files import replacing
 from dumbbell.frames import frame
+from dumbbell.identified import Identified
 from dumbbell.quantities import nanoseconds, size_bytes, written_time
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from dumbbell.scenario import Scenario
 
 DEFAULT_WINDOW = "200 ms"
 """Width of the part of a run around a time, unless another is given."""
@@ -56,20 +56,8 @@ LIMITS = {
 }
 
 
-class Explained(Protocol):
+class Explained(Identified, Protocol):
     """The run that is explained: see `dumbbell.Run`."""
-
-    @property
-    def scenario(self) -> Scenario:
-        """The scenario."""
-
-    @property
-    def seed(self) -> int:
-        """The seed."""
-
-    @property
-    def run(self) -> int:
-        """The number of the run."""
 
     @property
     def fingerprint(self) -> str:

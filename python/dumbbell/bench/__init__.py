@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dumbbell.bench.against_peers import AIMS, bench_peers
 from dumbbell.bench.cases import CASES, Case
-from dumbbell.bench.contenders import Contender, Dumbbell, Measured, load_contenders
+from dumbbell.bench.children import Measured
+from dumbbell.bench.contenders import Contender, Dumbbell, load_contenders
 from dumbbell.bench.growth import FULL, QUICK, Plan
 from dumbbell.bench.outcome import Benched
 from dumbbell.bench.scale import bench_scale

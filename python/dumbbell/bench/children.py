@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,8 +18,8 @@ PROGRAM = (sys.executable, str(Path(__file__).with_name("child.py")), _engine.__
 
 
 @dataclass(frozen=True, kw_only=True)
-class Child:
-    """Measurement of a process that executed runs of one scenario.
+class Measured:
+    """Measurement of runs of one scenario, each simulator in separate processes.
 
     Parameters
     ----------
@@ -26,22 +27,19 @@ class Child:
         How many runs.
     packets
         Data packets delivered in all of them: payload that arrived for the first time, over that of a full segment.
-    events
-        Events of the engine in all of them.
     cpu_s
-        CPU time of the runs, user and system, s: reading the scenario, building the network, running it.
-    wall_s
-        Wall-clock time of the runs, s.
+        CPU time of the runs, user and system, s. Start-up is in it: reading the scenario and building the network.
+    events
+        Events of the simulator in all of them, NaN if not reported.
     peak_bytes
-        Largest resident memory of the process up to the end of the first run, bytes.
+        Largest resident memory of the process up to the end of the first run, bytes, NaN if not measured.
     """
 
     runs: int
     packets: float
-    events: int
     cpu_s: float
-    wall_s: float
-    peak_bytes: int
+    events: float = math.nan
+    peak_bytes: float = math.nan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +56,7 @@ class Batch:
     wall_s: float
 
 
-def measure(text: str, *, runs: int, payload: int, flows: Sequence[str] | None = None) -> Child:
+def measure(text: str, *, runs: int, payload: int, flows: Sequence[str] | None = None) -> Measured:
     """Run a scenario in a separate process, several times in sequence.
 
     Parameters
@@ -78,7 +76,7 @@ def measure(text: str, *, runs: int, payload: int, flows: Sequence[str] | None =
         The process failed.
     """
     named = None if flows is None else list(flows)
-    return Child(**_asked({"runs": runs, "payload": payload, "flows": named}, text))
+    return Measured(**_asked({"runs": runs, "payload": payload, "flows": named}, text))
 
 
 def measure_batch(text: str, *, runs: int, threads: int) -> Batch:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from dumbbell.bench.cases import PAYLOAD
-from dumbbell.bench.children import measure
+from dumbbell.bench.children import Measured, measure
 from dumbbell.campaign import engine_identity
 from dumbbell.crossvalidation import folder
 from dumbbell.crossvalidation.loading import imported
@@ -18,31 +17,6 @@ from dumbbell.scenario import Scenario
 
 # The module in the folder of peers that defines how each of them is measured.
 MODULE = "speed"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """Measurement of runs of one scenario, each simulator in separate processes.
-
-    Parameters
-    ----------
-    runs
-        How many runs.
-    packets
-        Data packets delivered in all of them: payload that arrived for the first time, over that of a full segment.
-    cpu_s
-        CPU time, user and system, s. Start-up is in it.
-    events
-        Events of the simulator in all of them, NaN if not reported.
-    peak_bytes
-        Maximum resident memory of the process, bytes, NaN if not measured.
-    """
-
-    runs: int
-    packets: float
-    cpu_s: float
-    events: float = math.nan
-    peak_bytes: float = math.nan
 
 
 class Contender(Protocol):
@@ -139,14 +113,7 @@ def measured(text: str, runs: int, flows: Sequence[str] | None = None) -> Measur
     flows
         Names of the flows with counted packets; all by default.
     """
-    child = measure(text, runs=runs, payload=PAYLOAD, flows=flows)
-    return Measured(
-        runs=child.runs,
-        packets=child.packets,
-        cpu_s=child.cpu_s,
-        events=child.events,
-        peak_bytes=child.peak_bytes,
-    )
+    return measure(text, runs=runs, payload=PAYLOAD, flows=flows)
 
 
 def load_contenders(path: str | Path | None = None) -> tuple[Contender, ...]:

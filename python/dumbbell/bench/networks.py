@@ -6,16 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from dumbbell.bench.cases import HEADER, PAYLOAD
+from dumbbell.bench.cases import HEADER, NOTHING, PAYLOAD
 
 # Hosts on either side of a bottleneck of many flows.
 PAIRS = 10
 
 # Each flow's share of a bottleneck of many flows, bit/s, and of its buffer, packets.
 SHARE_BPS, SHARE_PACKETS = 100_000, 5
-
-# Simulated time of a run that only starts up.
-NOTHING = "1 us"
 
 # Idle flows: the one-way delay and the simulated time, between which the first windows arrive and no acknowledgement does,
 # and a timer that does not expire meanwhile.

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.bench import networks, scale_page
-from dumbbell.bench.children import measure_apart, measure_batch
-from dumbbell.bench.contenders import Measured, measured
+from dumbbell.bench.children import Measured, measure_apart, measure_batch
+from dumbbell.bench.contenders import measured
 from dumbbell.bench.growth import FEWEST, FULL, MOST, Batches, Idle, Plan, Point, Sweep
 from dumbbell.bench.outcome import Benched, load, written
 from dumbbell.bench.turns import Spread, Turns, ratios

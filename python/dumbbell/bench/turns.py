@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from dumbbell.bench.contenders import Measured
+from dumbbell.bench.children import Measured
 
 # Start-up runs are repeated until they take this fraction of a measurement, at most as often as the runs, and at
 # least this many times.

@@ -16,28 +16,17 @@ import pyarrow as pa
 
 from dumbbell.campaign.progress import Display
 from dumbbell.campaign.store import INDEX, Store, arrow
+from dumbbell.identified import Identified
 from dumbbell.quantities import bits_per_second, nanoseconds
 from dumbbell.scenario import Scenario
 
 
-class Planned(Protocol):
+class Planned(Identified, Protocol):
     """A requested run. It may have a ``stage``: stages run, and their times are reported, one after the other."""
 
     @property
     def key(self) -> str:
         """Name of the configuration it belongs to."""
-
-    @property
-    def scenario(self) -> Scenario:
-        """What to run."""
-
-    @property
-    def seed(self) -> int:
-        """Seed of the random streams."""
-
-    @property
-    def run(self) -> int:
-        """Run number of the replication."""
 
 
 P = TypeVar("P", bound=Planned)

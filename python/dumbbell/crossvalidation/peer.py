@@ -28,6 +28,17 @@ REQUIRED = (
     "run",
 )
 
+LINK_COLUMNS = (
+    "name",
+    "utilization",
+    "drops_queue",
+    "drops_impairment",
+    "packets",
+    "backlog_mean_packets",
+    "backlog_max_packets",
+)
+"""The columns of the links of a `PeerRun`."""
+
 # The folder of grids, beside those of the peers.
 GRIDS = "grids"
 
@@ -108,8 +119,7 @@ class PeerRun:
         One row per flow of the scenario: ``name``, ``goodput_bps``, ``bytes_delivered``, ``segments_sent``,
         ``segments_retransmitted``, ``timeouts``. A column that the peer cannot report is NaN.
     links
-        One row per link of the scenario: ``name``, ``utilization``, ``drops_queue``, ``drops_impairment``, ``packets``,
-        ``backlog_mean_packets``, ``backlog_max_packets``.
+        One row per link of the scenario: `LINK_COLUMNS`.
     traces
         By quantity, for the probes of the scenario that the peer can record: ``time_s``, ``name``, ``value``.
     cpu_s

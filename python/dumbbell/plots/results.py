@@ -12,6 +12,7 @@ import numpy as np
 
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, refusal
+from dumbbell.identified import Identified
 from dumbbell.plots.curves import held_to
 from dumbbell.plots.panel import Curve, Panel
 from dumbbell.plots.picture import FORMATS, Picture
@@ -37,20 +38,8 @@ EVENTS = ("tcp_events", "transfers")
 UNIT = re.compile(r"\b[Ii]n (segments|seconds|bytes|bit/s|s|1/segments)\b")
 
 
-class RunResults(Protocol):
+class RunResults(Identified, Protocol):
     """What a picture needs of a run: see `dumbbell.runs.RunTables`."""
-
-    @property
-    def scenario(self) -> Scenario:
-        """The scenario."""
-
-    @property
-    def seed(self) -> int:
-        """The seed."""
-
-    @property
-    def run(self) -> int:
-        """The number of the run."""
 
     @property
     def arrow_traces(self) -> Mapping[str, pa.Table]:
