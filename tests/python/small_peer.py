@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+from dumbbell.crossvalidation import Peer, PeerAbsent
+
 PEER = '''"""Dumbbell with a fault: on slow links it delivers a tenth less."""
 import pandas as pd
 import dumbbell
@@ -163,3 +167,12 @@ def write_peers(folder: Path) -> Path:
     ):
         (folder / path).write_text(text, encoding="utf-8")
     return folder
+
+
+def ready(peer: Peer) -> Peer:
+    """Return a peer of the checkout, ready to run; skip the test if it is not on this machine."""
+    try:
+        peer.prepare()
+    except PeerAbsent as absent:
+        pytest.skip(f"{peer.title} is not run: {absent}")
+    return peer

@@ -360,27 +360,22 @@ def test_any_flipped_byte_is_detected_and_reported(sound, tmp_path):
         assert (lost > 0) == name.endswith(".parquet")
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
-def test_a_truncated_file_is_detected_and_reported(sound, tmp_path, share):
+def cut_to(share):
+    return lambda file: os.truncate(file, int(file.stat().st_size * share))
+
+
+@pytest.mark.parametrize(
+    ("harm", "says"),
+    [(cut_to(0.0), ""), (cut_to(0.5), ""), (cut_to(0.99), ""), (Path.unlink, "is missing")],
+    ids=["emptied", "cut to half", "cut at the end", "removed"],
+)
+def test_a_truncated_or_removed_file_is_detected_and_reported(sound, tmp_path, harm, says):
     for name in written(sound):
-
-        def cut(folder, name=name):
-            os.truncate(folder / name, int((folder / name).stat().st_size * share))
-
-        damaged(sound, tmp_path / "store", cut)
+        damaged(sound, tmp_path / "store", lambda folder, name=name: harm(folder / name))
         said, lost = repaired(sound, tmp_path / "store")
         assert len(said) == 1
         assert name in said[0]
-        assert (lost > 0) == name.endswith(".parquet")
-
-
-def test_a_removed_file_is_detected_and_reported(sound, tmp_path):
-    for name in written(sound):
-        damaged(sound, tmp_path / "store", lambda folder, name=name: (folder / name).unlink())
-        said, lost = repaired(sound, tmp_path / "store")
-        assert len(said) == 1
-        assert name in said[0]
-        assert "is missing" in said[0]
+        assert says in said[0]
         assert (lost > 0) == name.endswith(".parquet")
 
 
@@ -450,13 +445,18 @@ def test_a_part_of_another_store_is_rejected(sound, tmp_path):
     assert foreign.name in said[0]
 
 
+def merge_without_removing(store, monkeypatch):
+    """Merge two parts, and stop before these are removed."""
+    store.add(runs(0))
+    store.add(runs(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", lambda *_, **__: None)
+        store.compact()
+
+
 def test_a_damaged_merged_part_is_replaced_by_its_sources(tmp_path, monkeypatch):
     with opened(tmp_path) as store:
-        store.add(runs(0))
-        store.add(runs(1))
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "unlink", lambda *_, **__: None)
-            store.compact()
+        merge_without_removing(store, monkeypatch)
         merged = next(name for name in files(store) if name.startswith("00000000-00000001"))
         (store.place / merged).write_bytes(b"no parquet")
     with opened(tmp_path) as store:
@@ -467,11 +467,7 @@ def test_a_damaged_merged_part_is_replaced_by_its_sources(tmp_path, monkeypatch)
 
 def test_what_was_merged_is_removed_when_the_store_is_opened(tmp_path, monkeypatch):
     with opened(tmp_path) as store:
-        store.add(runs(0))
-        store.add(runs(1))
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "unlink", lambda *_, **__: None)
-            store.compact()
+        merge_without_removing(store, monkeypatch)
         assert len(files(store)) == 3
     with opened(tmp_path) as store:
         assert store.warnings == []

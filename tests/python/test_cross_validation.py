@@ -69,10 +69,27 @@ def test_what_differs_is_found_and_what_does_not_agrees(again):
     assert done.failures == done.failed_cases == {}
 
 
-def test_a_disagreement_is_traced_to_the_rule_that_removes_it(again, monkeypatch):
+@pytest.fixture
+def small(again):
+    """The small peer after it has run."""
     again(grids=["small-grid"])
-    small = loaded("small").PEER
+    return loaded("small").PEER
 
+
+@pytest.fixture
+def traced_with(again, small, monkeypatch):
+    """Return a function that runs the grid with counterfactuals of the small peer, and returns its points."""
+
+    def points(counterfactuals):
+        monkeypatch.setattr(type(small), "counterfactuals", lambda *_: counterfactuals, raising=False)
+        # Loaded modules stay loaded, with the patched method.
+        monkeypatch.setattr(validation, "load_peer", lambda *_: small)
+        return pd.DataFrame(again(grids=["small-grid"]).data["grids"][0]["points"]).set_index("point")
+
+    return points
+
+
+def test_a_disagreement_is_traced_to_the_rule_that_removes_it(again, small, traced_with):
     class Changed(type(small)):
         def __init__(self, factor):
             self.factor = factor
@@ -88,21 +105,15 @@ def test_a_disagreement_is_traced_to_the_rule_that_removes_it(again, monkeypatch
             return done
 
     still, repaired = Changed(1.05), Changed(1 / 0.9)
-
-    def counterfactuals(_peer, scenario):
-        return [
+    points = traced_with(
+        [
             crossvalidation.Counterfactual(difference="what does not matter", peer=still),
             crossvalidation.Counterfactual(difference="a tenth is lost", peer=repaired),
             crossvalidation.Counterfactual(difference="what is not asked any more", peer=Changed(2.0)),
         ]
-
-    monkeypatch.setattr(type(small), "counterfactuals", counterfactuals, raising=False)
-    # Loaded modules stay loaded, with the patched method.
-    monkeypatch.setattr(validation, "load_peer", lambda *_: small)
-    done = again(grids=["small-grid"])
+    )
     # Points explained by the grid are not run again, and nothing is run for points that agree.
     assert still.ran == repaired.ran == ["vegas slow"] * 3
-    points = pd.DataFrame(done.data["grids"][0]["points"]).set_index("point")
     assert points.loc["vegas, slow", "explanation"].startswith("a tenth is lost (as ours: ")
     assert points.loc["vegas, slow", "ratio"] == pytest.approx(1 / 0.9)
     assert points.loc["reno, slow", "explanation"] == "it loses a tenth"
@@ -112,44 +123,30 @@ def test_a_disagreement_is_traced_to_the_rule_that_removes_it(again, monkeypatch
     assert len(still.ran) == len(repaired.ran) == 3
 
 
-def test_a_disagreement_may_be_traced_by_changing_our_side(again, monkeypatch):
-    again(grids=["small-grid"])
-    small = loaded("small").PEER
-
+def test_a_disagreement_may_be_traced_by_changing_our_side(traced_with):
     def a_tenth_less(scenario):
         rate = bits_per_second(scenario.resolved()["links"][0]["rate"], "rate")
         return scenario.with_values({"links.r1-r2.rate": f"{0.9 * rate:.0f} bit/s"})
 
-    counterfactuals = [
-        crossvalidation.Counterfactual(difference="nothing", ours=lambda scenario: scenario),
-        crossvalidation.Counterfactual(difference="a tenth is lost", ours=a_tenth_less),
-    ]
-    monkeypatch.setattr(type(small), "counterfactuals", lambda *_: counterfactuals, raising=False)
-    monkeypatch.setattr(validation, "load_peer", lambda *_: small)
     ran = len(loaded("small").RAN)
-    done = again(grids=["small-grid"])
-    points = pd.DataFrame(done.data["grids"][0]["points"]).set_index("point")
+    points = traced_with(
+        [
+            crossvalidation.Counterfactual(difference="nothing", ours=lambda scenario: scenario),
+            crossvalidation.Counterfactual(difference="a tenth is lost", ours=a_tenth_less),
+        ]
+    )
     assert points.loc["vegas, slow", "explanation"].startswith("a tenth is lost (ours then: ")
     assert points.loc["vegas, slow", "ratio"] == pytest.approx(1 / 0.9)
     # The peer runs nothing for that.
     assert [made for made in loaded("small").RAN[ran:] if made != "prepared"] == []
 
 
-def test_a_disagreement_that_remains_under_our_rule_is_not_traced(again, monkeypatch):
-    again(grids=["small-grid"])
-    small = loaded("small").PEER
-
+def test_a_disagreement_that_remains_under_our_rule_is_not_traced(small, traced_with):
     class Same(type(small)):
         def identity(self):
             return "small-1.0, the same"
 
-    def counterfactuals(_peer, scenario):
-        return [crossvalidation.Counterfactual(difference="what does not matter", peer=Same())]
-
-    monkeypatch.setattr(type(small), "counterfactuals", counterfactuals, raising=False)
-    monkeypatch.setattr(validation, "load_peer", lambda *_: small)
-    done = again(grids=["small-grid"])
-    points = pd.DataFrame(done.data["grids"][0]["points"]).set_index("point")
+    points = traced_with([crossvalidation.Counterfactual(difference="what does not matter", peer=Same())])
     assert points.loc["vegas, slow", "explanation"] == ""
 
 

@@ -10,6 +10,7 @@ import pytest
 import dumbbell
 from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, crossvalidation, topologies
 from dumbbell.scenario import Bernoulli, Cbr, Forced, LinkChange, Poisson, Tcp, Tcplib, TwoState
+from small_peer import ready
 
 PEER = crossvalidation.load_peer("ns2")
 
@@ -22,11 +23,7 @@ SERVICE_S = 2.0**-9
 @pytest.fixture(scope="session")
 def ns2():
     """The peer; without it the tests that run it are skipped."""
-    try:
-        PEER.prepare()
-    except crossvalidation.PeerAbsent as absent:
-        pytest.skip(f"ns-2 is not run: {absent}")
-    return PEER
+    return ready(PEER)
 
 
 def network(limit="20 packets", pairs=1, **more):
@@ -66,6 +63,15 @@ def commands(asked, first):
 def sent(run):
     trace = run.traces["seq_sent"]
     return (trace["value"] / MSS).astype(int).tolist(), trace["time_s"].to_numpy()
+
+
+def sent_alike(ns2, asked):
+    """Return the runs of both sides, which have sent the same segments at the same times."""
+    ours, theirs = dumbbell.run(asked), ns2.run(asked)
+    (numbers, times), (peers_numbers, peers_times) = sent(ours), sent(theirs)
+    assert numbers == peers_numbers
+    assert np.abs(times - peers_times).max() < 0.1 * SERVICE_S
+    return ours, theirs
 
 
 # Scripts
@@ -189,10 +195,7 @@ def test_a_run_has_our_columns(ns2):
 def test_a_flow_sends_the_same_segments_at_the_same_times(ns2, variant):
     probe = Probe(quantities=["seq_sent", "cwnd", "cwnd_base"], flows=["f1"])
     asked = scenario(flow(variant), probes=[probe], measure_from="5 s")
-    ours, theirs = dumbbell.run(asked), ns2.run(asked)
-    (numbers, times), (peers_numbers, peers_times) = sent(ours), sent(theirs)
-    assert numbers == peers_numbers
-    assert np.abs(times - peers_times).max() < 0.1 * SERVICE_S
+    ours, theirs = sent_alike(ns2, asked)
     columns = ["segments_sent", "segments_retransmitted", "timeouts", "goodput_bps"]
     for column in columns:
         assert theirs.flows[column][0] == pytest.approx(ours.flows[column][0], rel=1e-9)
@@ -249,11 +252,8 @@ def test_long_loss_bursts_are_repaired_in_the_same_way(ns2, variant, good, bad, 
         shape = dataclasses.replace(shape, nodes=tuple(nodes))
         probe = Probe(quantities=["seq_sent"], flows=["f1"])
         asked = scenario(flow(variant), shape=shape, duration="120 s", probes=[probe])
-        ours, theirs = dumbbell.run(asked), ns2.run(asked)
-        (numbers, times), (peers_numbers, peers_times) = sent(ours), sent(theirs)
+        ours, _ = sent_alike(ns2, asked)
         timeouts += int(ours.flows["timeouts"][0])
-        assert numbers == peers_numbers
-        assert np.abs(times - peers_times).max() < 0.1 * SERVICE_S
     assert timeouts >= 10
 
 
@@ -261,10 +261,7 @@ def test_long_loss_bursts_are_repaired_in_the_same_way(ns2, variant, good, bad, 
 def test_delayed_acknowledgements_agree(ns2, variant):
     delayed = flow(variant, delayed_ack={"segments": 2, "timer": "100 ms"})
     asked = scenario(delayed, probes=[Probe(quantities=["seq_sent"], flows=["f1"])])
-    ours, theirs = dumbbell.run(asked), ns2.run(asked)
-    (numbers, times), (peers_numbers, peers_times) = sent(ours), sent(theirs)
-    assert numbers == peers_numbers
-    assert np.abs(times - peers_times).max() < 0.1 * SERVICE_S
+    sent_alike(ns2, asked)
 
 
 def test_opposite_flows_of_three_recoveries_send_the_same(ns2):

@@ -8,6 +8,7 @@ import pytest
 import dumbbell
 from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, Uniform, crossvalidation, topologies
 from dumbbell.scenario import Bernoulli, Forced, LinkChange, TwoState
+from small_peer import ready
 
 PEER = crossvalidation.load_peer("ns3")
 # Loading another folder of peers, as other tests do, unloads this one.
@@ -16,12 +17,8 @@ DESCRIPTION, BUILD = (sys.modules[f"{type(PEER).__module__}.{name}"] for name in
 
 @pytest.fixture(scope="session")
 def ns3():
-    """The peer, ready to run; without it the tests that run it are skipped."""
-    try:
-        PEER.prepare()
-    except crossvalidation.PeerAbsent as absent:
-        pytest.skip(f"ns-3 is not run: {absent}")
-    return PEER
+    """The peer; without it the tests that run it are skipped."""
+    return ready(PEER)
 
 
 def network(rate="2 Mbit/s", delay="48 ms", limit="25 packets", **more):
