@@ -10,9 +10,9 @@ use crate::cases::{HEADER, PAYLOAD};
 use dumbbell_net::{FifoLink, LinkSpec, Offer, Packet, PacketKind, QueueSpec};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::events::{Event, EventQueue};
+use dumbbell_sim::flows::Start;
 use dumbbell_sim::in_flight::InFlight;
 use dumbbell_sim::network::{After, Routes};
-use dumbbell_sim::scenario::Start;
 use dumbbell_units::spec::SpecError;
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 

@@ -8,7 +8,7 @@ use dumbbell_chaos::schema::{change, names};
 use dumbbell_fuzz::count_events;
 use dumbbell_net::workloads::arrivals::ArrivalSpec;
 use dumbbell_net::{LinkSpec, SourceSpec};
-use dumbbell_sim::scenario::FlowSpec;
+use dumbbell_sim::flows::FlowSpec;
 use dumbbell_sim::{Scenario, run};
 use dumbbell_units::spec::Field;
 use dumbbell_units::{Rate, Stream, Time, Value};

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from dumbbell.runs import run as run
     from dumbbell.runs import run_many as run_many
     from dumbbell.scenario import Scenario as Scenario
-    from dumbbell.scenario.builders import *  # noqa: F403
+    from dumbbell.scenario.builders import *  # noqa: F403 - the stub names them all
 
 # What is not used is not imported: the engine, data frames and figures take longer than a short run.
 _MODULES = {

@@ -406,6 +406,7 @@ def test_a_watched_file_runs_again_when_it_changes(file, two_hosts):
 
 
 def test_a_long_run_says_that_it_runs(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "QUIET_S", 0.01)
     monkeypatch.setattr(progress, "LINE_S", 0.05)
     with progress.running(sys.stderr):
         time.sleep(0.4)

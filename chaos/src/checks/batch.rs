@@ -6,7 +6,7 @@ use crate::difference;
 use crate::exit::Exit;
 use crate::runner::of_checks;
 use dumbbell_cc::AlgorithmSpec;
-use dumbbell_sim::scenario::Start;
+use dumbbell_sim::flows::Start;
 use dumbbell_sim::{Batch, Job, Outcome, Scenario};
 use dumbbell_units::spec::{Field, Node};
 use serde_json::json;

@@ -5,7 +5,7 @@ use crate::paths::paths;
 use dumbbell_cc::AlgorithmSpec;
 use dumbbell_net::{LinkSpec, QueueSpec, SourceSpec};
 use dumbbell_sim::Scenario;
-use dumbbell_sim::scenario::{FlowSpec, Start};
+use dumbbell_sim::flows::{FlowSpec, Start};
 use dumbbell_tcp::DelayedAck;
 use dumbbell_tcp::config::{DelayedAckParams, Pacing};
 use dumbbell_tcp::rtt::{RfcTimer, TimerSpec};

@@ -10,7 +10,7 @@ use crate::draw::Draw;
 use crate::exit::Exit;
 use crate::packets::Packet;
 use crate::paths::{Paths, paths};
-use dumbbell_sim::scenario::Start;
+use dumbbell_sim::flows::Start;
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::Time;
 use std::collections::BTreeMap;

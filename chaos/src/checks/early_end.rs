@@ -5,7 +5,7 @@ use crate::difference;
 use crate::exit::Exit;
 use dumbbell_net::SourceSpec;
 use dumbbell_net::source::Transfer;
-use dumbbell_sim::scenario::FlowSpec;
+use dumbbell_sim::flows::FlowSpec;
 use dumbbell_sim::{FlowOutcome, Scenario};
 use dumbbell_units::{Bytes, Time};
 

@@ -5,7 +5,8 @@
 use super::{Case, Verdict, applies_if, same};
 use crate::difference;
 use crate::exit::Exit;
-use dumbbell_sim::scenario::{Start, TickPhase};
+use dumbbell_sim::flows::Start;
+use dumbbell_sim::scenario::TickPhase;
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::Time;
 

@@ -17,7 +17,7 @@ use dumbbell_net::impairment::jitter::{Distribution, Jitter};
 use dumbbell_net::queues::dualpi2::SchedulerKind;
 use dumbbell_net::queues::pie::DelayMeasure;
 use dumbbell_net::{ImpairmentSpec, LinkSpec, QueueSpec, SourceSpec};
-use dumbbell_sim::scenario::FlowSpec;
+use dumbbell_sim::flows::FlowSpec;
 use dumbbell_sim::{LinkOutcome, Scenario};
 use dumbbell_tcp::{DelayedAck, RecoverySpec, TcpParams};
 use dumbbell_units::spec::{Field, Node};

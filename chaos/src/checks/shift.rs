@@ -6,7 +6,7 @@ use crate::difference;
 use crate::exit::Exit;
 use dumbbell_net::impairment::Bernoulli;
 use dumbbell_net::{ImpairmentSpec, LinkSpec, QueueSpec};
-use dumbbell_sim::scenario::{FlowSpec, Start};
+use dumbbell_sim::flows::{FlowSpec, Start};
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_tcp::rtt::TimerSpec;
 use dumbbell_tcp::{DelayedAck, RecoverySpec};

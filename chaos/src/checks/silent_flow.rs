@@ -4,7 +4,7 @@ use super::{Case, Verdict, applies_if, is_valid, same};
 use crate::difference;
 use crate::exit::Exit;
 use dumbbell_net::SourceSpec;
-use dumbbell_sim::scenario::{FlowSpec, Start};
+use dumbbell_sim::flows::{FlowSpec, Start};
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_units::Time;
 use dumbbell_units::spec::{Field, Node};

@@ -2,7 +2,7 @@
 
 use dumbbell_net::LinkSpec;
 use dumbbell_sim::Scenario;
-use dumbbell_sim::scenario::FlowSpec;
+use dumbbell_sim::flows::FlowSpec;
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Node, SpecError};
 

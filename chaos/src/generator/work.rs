@@ -5,7 +5,7 @@ use dumbbell_cc::AlgorithmSpec;
 use dumbbell_net::workloads::arrivals::ArrivalSpec;
 use dumbbell_net::{ImpairmentSpec, LinkSpec, OpportunitySpec, SourceSpec};
 use dumbbell_sim::Scenario;
-use dumbbell_sim::scenario::FlowSpec;
+use dumbbell_sim::flows::FlowSpec;
 use dumbbell_tcp::rtt::{RttEstimator, TimerSpec};
 use dumbbell_tcp::{HostClock, TcpParams};
 use dumbbell_units::{Stream, Time};

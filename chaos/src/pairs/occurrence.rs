@@ -5,8 +5,9 @@ use super::{Category, Number, Pair, number, pair};
 use crate::paths::paths;
 use dumbbell_net::LinkSpec;
 use dumbbell_sim::Scenario;
+use dumbbell_sim::flows::FlowSpec;
 use dumbbell_sim::quantity::{Measure, Quantity};
-use dumbbell_sim::scenario::{FlowSpec, ProbeSpec};
+use dumbbell_sim::scenario::ProbeSpec;
 use dumbbell_units::Value;
 use std::collections::BTreeSet;
 

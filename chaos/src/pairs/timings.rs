@@ -5,7 +5,7 @@ use crate::schema::SCHEMA;
 use dumbbell_net::Downtime;
 use dumbbell_net::{LinkSpec, SyntheticSpec};
 use dumbbell_sim::Scenario;
-use dumbbell_sim::scenario::{FlowSpec, Start};
+use dumbbell_sim::flows::{FlowSpec, Start};
 use dumbbell_units::{Time, Value};
 
 /// Where a timing acts.

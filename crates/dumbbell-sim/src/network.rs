@@ -1,6 +1,7 @@
 //! Routes over the links of a scenario, and the links that need no events.
 
-use crate::scenario::{FlowSpec, Scenario};
+use crate::flows::FlowSpec;
+use crate::scenario::Scenario;
 use dumbbell_net::SourceSpec;
 use dumbbell_units::Time;
 use dumbbell_units::spec::{SpecError, near_miss};

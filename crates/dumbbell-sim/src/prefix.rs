@@ -5,8 +5,9 @@
 //! over one background simulates this prefix once per seed and run. The result of a branch is bit-identical to that of
 //! a complete run.
 
+use crate::flows::Start;
 use crate::outcome::Outcome;
-use crate::scenario::{Scenario, Start};
+use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 use crate::supervision::Supervision;
 use dumbbell_tcp::TcpParams;

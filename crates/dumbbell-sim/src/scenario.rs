@@ -1,11 +1,10 @@
 //! A scenario: nodes, links, flows, probes and times. It is data, with a canonical form.
 
-use crate::flows::Flows;
+use crate::flows::{FlowSpec, Flows, Start};
 use crate::quantity::{Measure, Quantity};
-use dumbbell_net::{LinkSpec, SourceSpec};
-use dumbbell_tcp::Tcp;
+use dumbbell_net::LinkSpec;
 use dumbbell_units::random::name_hash;
-use dumbbell_units::spec::{Field, Members, Node, SpecError, any_of, closed_object, described};
+use dumbbell_units::spec::{Field, Node, SpecError, any_of};
 use dumbbell_units::{Time, Value, params};
 use serde_json::json;
 use std::collections::HashSet;
@@ -75,101 +74,6 @@ impl Field for NodeSpec {
     }
     fn schema() -> Value {
         any_of(vec![String::schema(), NodeTable::schema()])
-    }
-}
-
-/// When a flow starts.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Start {
-    /// At this time.
-    At(Time),
-    /// At a random time between these.
-    Uniform(Time, Time),
-}
-
-impl Field for Start {
-    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
-        if node.value().is_string() {
-            return Time::decode(node).map(Start::At);
-        }
-        if !node.value().is_object() {
-            return Err(node.error(Self::accepted()));
-        }
-        node.refuse_unknown(&["uniform"])?;
-        node.require(&["uniform"])?;
-        let bounds = node.child("uniform").ok_or_else(|| node.error(Self::accepted()))?;
-        match Vec::<Time>::decode(&bounds)?[..] {
-            [from, to] if from <= to => Ok(Start::Uniform(from, to)),
-            _ => Err(bounds.error("two times, the earlier first")),
-        }
-    }
-    fn encode(&self) -> Value {
-        match self {
-            Start::At(at) => at.encode(),
-            Start::Uniform(from, to) => json!({ "uniform": [from.encode(), to.encode()] }),
-        }
-    }
-    fn accepted() -> String {
-        "a time, or { uniform = [\"10 s\", \"11 s\"] }".into()
-    }
-    fn schema() -> Value {
-        let mut members = Members::new();
-        members
-            .insert("uniform".into(), described(Vec::<Time>::schema(), "The earliest and the latest time."));
-        any_of(vec![Time::schema(), closed_object(members, &["uniform"])])
-    }
-}
-
-params! {
-    /// A period in which a flow runs again.
-    pub struct Restart requires [start] {
-        /// When it starts.
-        start: Time = Time::ZERO, "s", "-";
-        /// When the application stops writing; never if not given.
-        stop: Option<Time> = None, "s", "-";
-    }
-}
-
-params! {
-    /// A change of a flow's path.
-    pub struct Reroute requires [at] {
-        /// Time of the change; packets already sent stay on their path.
-        at: Time = Time::ZERO, "s", "-";
-        /// Links from sender to receiver from then on; unchanged if not given.
-        path: Option<Vec<String>> = None, "-", "-";
-        /// Links from receiver to sender from then on; unchanged if not given.
-        reverse_path: Option<Vec<String>> = None, "-", "-";
-    }
-}
-
-params! {
-    /// A flow from one node to another.
-    pub struct FlowSpec requires [name, from, to] {
-        /// Name, unique among flows.
-        name: String = String::new(), "-", "-", |name| !name.is_empty(), "a name";
-        /// Node that sends.
-        from: String = String::new(), "-", "-";
-        /// Node that receives.
-        to: String = String::new(), "-", "-";
-        /// Links from sender to receiver; the path with the fewest hops if not given.
-        path: Option<Vec<String>> = None, "-", "-";
-        /// Links from receiver to sender; the path with the fewest hops if not given.
-        reverse_path: Option<Vec<String>> = None, "-", "-";
-        /// When the flow starts.
-        start: Start = Start::At(Time::ZERO), "s", "-";
-        /// When the application stops writing.
-        stop: Option<Time> = None, "s", "-";
-        /// Periods after the first stop in which it runs again, each with a new connection.
-        restarts: Vec<Restart> = Vec::new(), "s", "-";
-        /// Changes of its paths, in order of time.
-        reroutes: Vec<Reroute> = Vec::new(), "-", "-",
-            |reroutes| reroutes.windows(2).all(|pair| pair[0].at < pair[1].at)
-                && reroutes.iter().all(|change| change.path.is_some() || change.reverse_path.is_some()),
-            "changes at ascending times, each with a path or a reverse path";
-        /// Rules of its TCP connections; not for datagram sources.
-        tcp: Option<Tcp> = None, "-", "-";
-        /// Traffic source.
-        source: SourceSpec = SourceSpec::default(), "-", "-";
     }
 }
 

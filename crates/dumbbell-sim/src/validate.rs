@@ -1,8 +1,9 @@
 //! Reads scenarios, and refuses those whose parts do not fit together.
 
+use crate::flows::{FlowSpec, Start};
 use crate::network::{Names, Routes};
 use crate::quantity::{Measure, Quantity};
-use crate::scenario::{FlowSpec, NodeSpec, ProbeSpec, Scenario, Start, probes_of, shows};
+use crate::scenario::{NodeSpec, ProbeSpec, Scenario, probes_of, shows};
 use crate::warnings::largest_packets;
 use dumbbell_net::queues::Setup;
 use dumbbell_net::synthetic;

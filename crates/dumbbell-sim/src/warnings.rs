@@ -1,8 +1,9 @@
 //! Warnings about valid settings without effect, which a sweep may produce.
 
+use crate::flows::{FlowSpec, Start};
 use crate::network::Routes;
 use crate::quantity::Measure;
-use crate::scenario::{FlowSpec, Scenario, Start};
+use crate::scenario::Scenario;
 use dumbbell_units::{Limit, Time};
 use std::collections::BTreeMap;
 

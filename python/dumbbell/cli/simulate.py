@@ -327,8 +327,8 @@ def _print_tables(result: Run) -> None:
     )
     left_out: list[str] = []
     for columns, records in (
-        (FLOW_COLUMNS, result.summary["flows"]),
-        (LINK_COLUMNS, result.summary["links"]),
+        (FLOW_COLUMNS, result.rows("flows")),
+        (LINK_COLUMNS, result.rows("links")),
     ):
         shown = [column for column in columns if any(_says_something(row.get(column.key)) for row in records)]
         left_out += [in_one_line(column.heading) for column in columns if column not in shown]

@@ -36,7 +36,7 @@ from dumbbell.shown import html_of
 
 if TYPE_CHECKING:
     from dumbbell.documents import Form
-    from dumbbell.scenario.builders import *  # noqa: F403
+    from dumbbell.scenario.builders import *  # noqa: F403 - the stub names them all
     from dumbbell.scenario.builders import Flow, Link, Node, Probe
 
 # A scenario file is a few kilobytes; the bound keeps a device or a capture given by mistake from filling

@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+from dumbbell.files import write_text
 from dumbbell.scenario import builders, declared
 
 HEADER = '''"""Made by `dumbbell.scenario.stub` from the schema of the engine; see `dumbbell.scenario.builders`."""
@@ -72,4 +73,4 @@ def _kinds(node: Mapping[str, Any], place: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    Path(builders.__file__).with_suffix(".pyi").write_text(text(), encoding="utf-8")
+    write_text(Path(builders.__file__).with_suffix(".pyi"), text())

@@ -14,12 +14,13 @@ mod steps;
 mod work;
 
 use crate::events::Event;
+use crate::flows::{FlowSpec, Start};
 use crate::forwarding::{Forwarding, Network};
 use crate::journal::Journal;
 use crate::network::{Names, NewRoute, Routes};
 use crate::outcome::{Conservation, Outcome};
 use crate::quantity::Measure;
-use crate::scenario::{FlowSpec, Scenario, Start, TickPhase};
+use crate::scenario::{Scenario, TickPhase};
 use crate::supervision::{Overflow, Supervision};
 use crate::trace::Recording;
 use capture::Capture;

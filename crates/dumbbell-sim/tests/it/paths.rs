@@ -3,8 +3,8 @@
 use crate::common::outcome_of;
 use dumbbell_net::LinkStats;
 use dumbbell_net::{Packet, PacketKind};
+use dumbbell_sim::flows::{FlowSpec, Start};
 use dumbbell_sim::paths::{Crossing, Delivery, Direction, LinkEvent, Paths};
-use dumbbell_sim::scenario::{FlowSpec, Start};
 use dumbbell_sim::{LinkOutcome, Outcome, Scenario};
 use dumbbell_units::random::name_hash;
 use dumbbell_units::{Ecn, Stream, Time};

@@ -417,7 +417,7 @@ impl Options {
             }
         }
         // A flow between the two nodes may state its paths.
-        let is_between = |flow: &dumbbell_sim::scenario::FlowSpec| flow.from == from && flow.to == to;
+        let is_between = |flow: &dumbbell_sim::flows::FlowSpec| flow.from == from && flow.to == to;
         let stated = scenario.flows.iter().find(|flow| is_between(flow)).cloned();
         let ignored = scenario.flows.iter().filter(|flow| !is_between(flow)).map(|flow| flow.name.clone());
         let ignored: Vec<String> = ignored.collect();
