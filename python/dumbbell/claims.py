@@ -5,13 +5,18 @@ judges it (`dumbbell.judge`). The share of reproduced claims counts estimates, s
 fall on. A function whose evidence is missing raises `NotMeasured` with the reason, and the claim is not checkable. A function
 whose claim only real machines can check raises `AwaitsTestbed`.
 
-The statement of a claim is in a TOML file, its measure in a function; a `Register` connects the two.
+The statement of a claim is in a TOML file. Its measure is a function, or an estimate that several claims share: the claim's
+row in the file names it and its arguments. A `Register` connects statements, measures and estimates.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 import tomllib
+import types
+import typing
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +25,7 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
+from dumbbell.errors import refusal
 from dumbbell.judge import rule
 from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
 
@@ -54,7 +60,10 @@ COUNTS = (
 """What a row of a scoreboard counts."""
 
 FIELDS = {"source", "kind", "statement", "scenario"}
-OPTIONAL_FIELDS = {"evidence", "repeats", "units", "paper", "within", "relative", "bound", "share"}
+OPTIONAL_FIELDS = {"evidence", "repeats", "units", "paper", "within", "relative", "bound", "share", "measure"}
+
+ESTIMATE = "estimate"
+"""The field of a claim's ``measure`` that names the estimate; the others are its arguments."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,12 +159,13 @@ class Claim(Generic[E]):
 
 
 class Register(Generic[E]):
-    """The claims of a paper: statements from a TOML file, and measures from decorated functions.
+    """The claims of a paper: statements from a TOML file, measures and estimates from decorated functions.
 
     The file has one table for each claim, under its name. ``source``, ``kind``, ``statement`` and ``scenario`` are
     required. Optional are ``units``, ``paper`` (the paper's number), ``within`` (the tolerance around it, a fraction of it
     if ``relative`` is true), ``bound`` (in words, what has to hold), ``share`` (the minimum share of points or runs in
-    which an ordering has to hold), and ``evidence`` and ``repeats`` as in `Claim`.
+    which an ordering has to hold), and ``evidence`` and ``repeats`` as in `Claim`. ``measure`` is a table with the name of an
+    `estimate` and its arguments, for a claim without a measure of its own.
 
     Parameters
     ----------
@@ -174,12 +184,20 @@ class Register(Generic[E]):
         @REGISTER.claim("T1-01")
         def mean_goodput_of_vegas(evidence: Evidence) -> Outcome:
             return Outcome.of(evidence.goodput("vegas"))
+
+    Claims that differ by a name or a number share an estimate, and the file has ``measure = { estimate = "goodput", variant =
+    "vegas" }``::
+
+        @REGISTER.estimate
+        def goodput(evidence: Evidence, variant: str) -> Outcome:
+            return Outcome.of(evidence.goodput(variant))
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._described: dict[str, dict[str, Any]] = tomllib.loads(self.path.read_text(encoding="utf-8"))
         self._measures: dict[str, Callable[[E], Outcome]] = {}
+        self._estimates: dict[str, Callable[..., Outcome]] = {}
         for name, entry in self._described.items():
             self._check(name, entry)
 
@@ -198,6 +216,8 @@ class Register(Generic[E]):
             problems.append(f"`share` is {entry['share']}; accepted: above 0, up to 1")
         if "share" in entry and "within" in entry:
             problems.append("`share` and `within` exclude each other")
+        if "measure" in entry and ESTIMATE not in dict(entry["measure"]):
+            problems.append(f"`measure` lacks `{ESTIMATE}`")
         if problems:
             raise ValueError(f"{self.path.name}: [{name}]: {'; '.join(problems)}")
 
@@ -219,7 +239,7 @@ class Register(Generic[E]):
             raise ValueError(f"{self.path.name} has no claim {name}")
 
         def register(measure: Callable[[E], Outcome]) -> Callable[[E], Outcome]:
-            if name in self._measures:
+            if name in self._measures or "measure" in self._described[name]:
                 raise ValueError(f"claim {name} has two measures")
             if getattr(measure, "__name__", "") == "_":
                 raise ValueError(
@@ -230,20 +250,75 @@ class Register(Generic[E]):
 
         return register
 
+    def estimate(self, function: Callable[..., Outcome]) -> Callable[..., Outcome]:
+        """Make a function an estimate that claims of the file may name as their measure; returns the function.
+
+        Parameters
+        ----------
+        function
+            Takes the evidence, and further arguments by name: strings, numbers, flags, or lists of them, as annotated.
+
+        Raises
+        ------
+        ValueError
+            There is an estimate of that name.
+        """
+        name = function.__name__
+        if name in self._estimates:
+            raise ValueError(f"there are two estimates {name}")
+        self._estimates[name] = function
+        return function
+
     def claims(self) -> list[Claim[E]]:
         """Return every claim, in the order of the file.
 
         Raises
         ------
         ValueError
-            A claim of the file has no measure.
+            A claim of the file has no measure, or names an estimate or an argument that does not exist.
         """
-        missing = [name for name in self._described if name not in self._measures]
+        measures = self._measures | {
+            name: self._estimated(name, entry["measure"])
+            for name, entry in self._described.items()
+            if "measure" in entry
+        }
+        missing = [name for name in self._described if name not in measures]
         if missing:
             raise ValueError(f"{self.path.name}: no measure for {', '.join(missing)}")
-        return [self._claim(name, entry) for name, entry in self._described.items()]
+        return [self._claim(name, entry, measures[name]) for name, entry in self._described.items()]
 
-    def _claim(self, name: str, entry: Mapping[str, Any]) -> Claim[E]:
+    def _estimated(self, name: str, row: Mapping[str, Any]) -> Callable[[E], Outcome]:
+        """Return the measure that a claim's row names."""
+        place = f"{self.path.name}: [{name}].measure"
+        known = self._estimates
+        if row[ESTIMATE] not in known:
+            raise refusal(f"{place}.{ESTIMATE}", row[ESTIMATE], f"one of {', '.join(known)}", names=known)
+        function = known[row[ESTIMATE]]
+        given = {field: value for field, value in row.items() if field != ESTIMATE}
+        _, *parameters = inspect.signature(function).parameters.values()
+        accepted = [parameter.name for parameter in parameters]
+        kinds = typing.get_type_hints(function)
+        for field, value in given.items():
+            if field not in accepted:
+                problem = f"is no argument of {row[ESTIMATE]}"
+                raise refusal(
+                    f"{place}.{field}",
+                    field,
+                    f"one of {', '.join(accepted)}" if accepted else "none",
+                    names=accepted,
+                    problem=problem,
+                )
+            if not _fits(value, kinds[field]):
+                choices = get_args(kinds[field]) if typing.get_origin(kinds[field]) is Literal else ()
+                raise refusal(f"{place}.{field}", value, _words(kinds[field]), names=choices)
+        for parameter in parameters:
+            if parameter.name not in given and parameter.default is parameter.empty:
+                raise refusal(
+                    f"{place}.{parameter.name}", "nothing", _words(kinds[parameter.name]), quoted=False
+                )
+        return functools.partial(function, **given)
+
+    def _claim(self, name: str, entry: Mapping[str, Any], measure: Callable[[E], Outcome]) -> Claim[E]:
         within = entry.get("within")
         paper = entry.get("paper")
         return Claim(
@@ -260,8 +335,34 @@ class Register(Generic[E]):
             share=entry.get("share"),
             evidence=entry.get("evidence", "measured"),
             repeats=entry.get("repeats", ""),
-            measure=self._measures[name],
+            measure=measure,
         )
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Return whether a value of a TOML file is of the kind that a parameter is annotated with."""
+    origin, parts = typing.get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return value in parts
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, part) for part in parts)
+    if origin is not None:
+        return isinstance(value, list) and all(_fits(each, parts[0]) for each in value)
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is kind
+
+
+def _words(kind: Any) -> str:
+    """Return what `_fits` accepts, in words."""
+    origin, parts = typing.get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return f"one of {', '.join(map(str, parts))}"
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(map(_words, parts))
+    if origin is not None:
+        return f"a list, each {_words(parts[0])}"
+    return {str: "a string", float: "a number", int: "a whole number", bool: "true or false"}[kind]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -135,8 +135,8 @@ def simulated(plan: Sequence[PlannedRun]) -> list[PlannedRun]:
 
 def measure_of(
     name: str, origin: Callable[[E], Measured | None]
-) -> Callable[[Callable[[E], Outcome]], Callable[[E], Outcome]]:
-    """Return a decorator for measures that evaluate runs in real time.
+) -> Callable[[Callable[..., Outcome]], Callable[..., Outcome]]:
+    """Return a decorator for measures and estimates that evaluate runs in real time.
 
     The outcome states where the runs come from. Without runs, the claim awaits the testbed.
 
@@ -148,14 +148,14 @@ def measure_of(
         Returns the runs in real time from the evidence.
     """
 
-    def decorated(measure: Callable[[E], Outcome]) -> Callable[[E], Outcome]:
+    def decorated(measure: Callable[..., Outcome]) -> Callable[..., Outcome]:
         @functools.wraps(measure)
-        def measured(evidence: E) -> Outcome:
+        def measured(evidence: E, **arguments: Any) -> Outcome:
             found = origin(evidence)
             if found is None:
                 raise AwaitsTestbed(f"It needs runs in real time: `{command_of(name)}`, with Linux and root.")
             try:
-                outcome = measure(evidence)
+                outcome = measure(evidence, **arguments)
             except NotMeasured as reason:
                 raise AwaitsTestbed(f"{reason} They are made by `{command_of(name)}`.") from None
             return replace(outcome, note="; ".join(filter(None, (outcome.note, found.origin()))))
