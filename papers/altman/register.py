@@ -10,4 +10,4 @@ from .evidence import Evidence
 
 REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
 
-claim = REGISTER.claim
+claim, estimate = REGISTER.claim, REGISTER.estimate

@@ -18,7 +18,7 @@ Measure = Callable[[Evidence], Outcome]
 
 REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
 
-claim = REGISTER.claim
+claim, estimate = REGISTER.claim, REGISTER.estimate
 
 
 def listed(points: Sequence[float], values: ArrayLike) -> str:

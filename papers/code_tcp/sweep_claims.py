@@ -16,7 +16,7 @@ from dumbbell.statistics import jain_index
 from .evidence import Evidence, Values
 from .network import VARIANTS
 from .printed import data
-from .register import claim, listed
+from .register import claim, estimate, listed
 from .scenarios import RATES
 
 FAR_LESS = 0.5
@@ -75,18 +75,14 @@ def newvegas_gets_more_than_vegas(evidence: Evidence) -> Outcome:
     return Outcome.share(flags)
 
 
-def _pooled(evidence: Evidence, figure: str, kind: str) -> Outcome:
+@estimate
+def pooled_ratio(evidence: Evidence, figure: str, kind: str) -> Outcome:
     wide, points = evidence.pooled(figure, kind), evidence.over_points(figure, kind)
     return mean_of(
         evidence.all_ratios(figure, kind),
         f"the paper's 95 % interval {wide.low:.2f} to {wide.high:.2f}, over the means of points {points.low:.2f} to "
         f"{points.high:.2f}",
     )
-
-
-@claim("C-F9d-1")
-def mean_ratio_of_code_over_rates(evidence: Evidence) -> Outcome:
-    return _pooled(evidence, "fig9", "code")
 
 
 @claim("C-F9-1")
@@ -279,7 +275,7 @@ _few_reno("C-F15c-2", "newvegas")
 
 @claim("C-F15d-1")
 def mean_ratio_of_code_over_mixes(evidence: Evidence) -> Outcome:
-    outcome = _pooled(evidence, "fig15", "code")
+    outcome = pooled_ratio(evidence, "fig15", "code")
     means = listed(evidence.swept("fig15", "code"), evidence.means("fig15", "code"))
     return Outcome(
         measured=outcome.measured,

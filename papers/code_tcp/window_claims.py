@@ -17,7 +17,7 @@ from .assumptions import assumptions_of
 from .cycles import WARM_UP_S, Cycle, cycles, reno_cuts
 from .evidence import Evidence, Run, Values
 from .network import BOTTLENECK
-from .register import claim, listed
+from .register import claim, estimate, listed
 from .scenarios import GAIN_BUFFERS, START_SIZES
 
 # A value within this many packets of its end is steady.
@@ -218,21 +218,12 @@ def _settling(run: Run) -> float:
     return max(settled_s(window, 50.0) for window in _windows(run))
 
 
-def _share_ratio(evidence: Evidence, kind: str) -> Outcome:
+@estimate
+def settled_ratio(evidence: Evidence, kind: str) -> Outcome:
     runs = evidence.traced(f"fig17-{kind}")
     ratios = np.array([run.one("goodput", "first") / run.one("goodput", "second") for run in runs])
     inside = float(np.mean((ratios >= 0.75) & (ratios <= 1.25)))
     return mean_of(ratios, note=f"within 0.75 and 1.25 in {100 * inside:.0f} % of the repetitions")
-
-
-@claim("C-F17-1")
-def settled_ratio_of_two_vegas_windows(evidence: Evidence) -> Outcome:
-    return _share_ratio(evidence, "vegas")
-
-
-@claim("C-F17-2")
-def settled_ratio_of_two_code_windows(evidence: Evidence) -> Outcome:
-    return _share_ratio(evidence, "code")
 
 
 def _pairs(evidence: Evidence) -> list[tuple[Run, Run]]:

@@ -13,7 +13,7 @@ from dumbbell.statistics import resample_weights
 
 from .evidence import Evidence, Run, Values
 from .network import FORWARD
-from .register import claim
+from .register import claim, estimate
 from .sender_scenarios import HYSTART_STEPS, POPULATION_QUEUES, REORDERED_RTT_MS, SPACING_MS, hystart_key
 
 SEGMENT = 1000
@@ -151,7 +151,8 @@ def _is_seen(evidence: Evidence, rtt_ms: float, step_ms: float) -> bool:
     return bool(np.any(windows[1:6] / windows[:5] < 1.5))
 
 
-def _steps(evidence: Evidence, rtts: Sequence[float]) -> Outcome:
+@estimate
+def steps_seen(evidence: Evidence, rtts: Sequence[float]) -> Outcome:
     return held(
         {
             f"{rtt:g} ms and {step:g} ms more": _is_seen(evidence, rtt, step) == is_meant
@@ -159,16 +160,6 @@ def _steps(evidence: Evidence, rtts: Sequence[float]) -> Outcome:
             if rtt in rtts
         }
     )
-
-
-@claim("hs-01")
-def steps_seen_at_200_ms(evidence: Evidence) -> Outcome:
-    return _steps(evidence, (200,))
-
-
-@claim("hs-02")
-def steps_seen_between_20_and_100_ms(evidence: Evidence) -> Outcome:
-    return _steps(evidence, (20, 24, 100))
 
 
 @claim("hs-03")

@@ -9,7 +9,7 @@ import numpy as np
 from dumbbell.judge.estimate import NotMeasured, Outcome, listing, mean_of, ordering
 
 from .evidence import Evidence, Run
-from .register import claim
+from .register import claim, estimate
 from .sharing_scenarios import (
     COMPETITORS,
     CONVERGED_S,
@@ -25,13 +25,9 @@ def _share(evidence: Evidence, key: str, name: str = "bbr") -> np.ndarray:
     return evidence.each(key, lambda run: run.share(name))
 
 
-def _ware(evidence: Evidence, share: float, mbps: float = 10) -> Outcome:
+@estimate
+def share_of_bbr(evidence: Evidence, share: float, mbps: float = 10) -> Outcome:
     return mean_of(_share(evidence, ware_key(mbps, share)))
-
-
-@claim("ware-01")
-def share_at_one_bandwidth_delay_product(evidence: Evidence) -> Outcome:
-    return _ware(evidence, 1)
 
 
 @claim("ware-03")
@@ -50,16 +46,6 @@ def share_at_four_bandwidth_delay_products(evidence: Evidence) -> Outcome:
         f"{in_flight_ms:.0f} ms of the link; by the model it would be {by_model:.0f} ms"
     )
     return mean_of(_share(evidence, ware_key(mbps, buffer)), note)
-
-
-@claim("ware-04")
-def share_at_eight_bandwidth_delay_products(evidence: Evidence) -> Outcome:
-    return _ware(evidence, 8)
-
-
-@claim("ware-06")
-def share_at_thirty_two_bandwidth_delay_products(evidence: Evidence) -> Outcome:
-    return _ware(evidence, 32)
 
 
 @claim("ware-08")

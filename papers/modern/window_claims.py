@@ -12,7 +12,7 @@ from dumbbell.judge.estimate import NotMeasured, Outcome, farthest, held, listin
 
 from .evidence import Evidence, Run
 from .network import FORWARD
-from .register import claim
+from .register import claim, estimate
 from .window_scenarios import EPOCHS_LEFT_OUT, law_key
 
 
@@ -35,7 +35,8 @@ def law_window(evidence: Evidence, name: str, every: int, rtt_ms: float) -> floa
     return float(every * (len(times) - 1) / (times[-1] - times[0]) * rtt_ms / 1000)
 
 
-def _law(
+@estimate
+def mean_window_under_periodic_loss(
     evidence: Evidence, name: str, every: int, rtt_ms: float = 100, *, converging: bool = False
 ) -> Outcome:
     note = ""
@@ -43,31 +44,6 @@ def _law(
         window = law_window(evidence, f"{name}-converging", every, rtt_ms)
         note = f"without fast convergence, as the law is; {window:.1f} with it"
     return mean_of(law_window(evidence, name, every, rtt_ms), note)
-
-
-@claim("cubic-01")
-def window_at_a_loss_in_ten_thousand(evidence: Evidence) -> Outcome:
-    return _law(evidence, "cubic", 10**4, converging=True)
-
-
-@claim("cubic-02")
-def window_at_a_loss_in_a_hundred_thousand(evidence: Evidence) -> Outcome:
-    return _law(evidence, "cubic", 10**5, converging=True)
-
-
-@claim("cubic-03")
-def window_at_a_loss_in_a_million(evidence: Evidence) -> Outcome:
-    return _law(evidence, "cubic", 10**6)
-
-
-@claim("cubic-04")
-def window_at_a_loss_in_a_thousand(evidence: Evidence) -> Outcome:
-    return _law(evidence, "cubic", 10**3)
-
-
-@claim("cubic-07")
-def window_on_a_short_path(evidence: Evidence) -> Outcome:
-    return _law(evidence, "cubic", 10**7, 10)
 
 
 @claim("cubic-10")
@@ -219,19 +195,9 @@ def maximum_after_a_timeout(evidence: Evidence) -> Outcome:
     return held(flags, "; ".join(notes))
 
 
-@claim("aimd-01")
-def window_of_reno(evidence: Evidence) -> Outcome:
-    return _law(evidence, "reno", 10**4)
-
-
 @claim("aimd-02")
 def window_of_aimd_over_reno(evidence: Evidence) -> Outcome:
     return mean_of(law_window(evidence, "aimd", 10**4, 100) / law_window(evidence, "reno", 10**4, 100))
-
-
-@claim("scal-01")
-def window_of_scalable(evidence: Evidence) -> Outcome:
-    return _law(evidence, "scalable", 10**4)
 
 
 @claim("scal-02")
@@ -248,20 +214,11 @@ def round_trips_to_regain_a_window(evidence: Evidence) -> Outcome:
     return farthest(times)
 
 
-def _delivered_over_reno(evidence: Evidence, name: str, every: int) -> Outcome:
+@estimate
+def delivered_over_reno(evidence: Evidence, name: str, every: int) -> Outcome:
     """Return what an algorithm delivers under periodic loss, over what Reno does in the same time."""
     own, reno = (evidence.one(law_key(each, every, 100)).flow("bytes_delivered") for each in (name, "reno"))
     return mean_of(own / reno)
-
-
-@claim("hstcp-02")
-def window_of_highspeed_over_reno_below_its_threshold(evidence: Evidence) -> Outcome:
-    return _delivered_over_reno(evidence, "highspeed", 200)
-
-
-@claim("bic-01")
-def window_of_bic_over_reno_below_its_threshold(evidence: Evidence) -> Outcome:
-    return _delivered_over_reno(evidence, "bic", 50)
 
 
 @claim("ill-01")

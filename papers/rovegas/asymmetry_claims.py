@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -13,10 +12,8 @@ from dumbbell.quantities import bits_per_second
 
 from .assumptions import FORWARD_RATE_KBPS, PACKET_BYTES, backward_rate_kbps
 from .evidence import Evidence, Row, Values, worst
-from .register import REGISTER
+from .register import claim, estimate
 from .scenarios import ASYMMETRIES, OTHER_ASYMMETRIES, SYMMETRIES, alone
-
-claim = REGISTER.claim
 
 ALPHA, BETA = 1.0, 3.0
 FORWARD_PACKETS = FORWARD_RATE_KBPS * 1000 / 8 / PACKET_BYTES
@@ -170,20 +167,10 @@ def _offered(evidence: Evidence) -> float:
     return (forward / (8 * PACKET_BYTES)) / (backward / (8 * 40))
 
 
-def _limit(index: int, aim: float) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        found = [_steady(evidence, index, k) for k in LIMITED]
-        return resampled(worst(found, aim), note=listing(_names(LIMITED), found, "{:.3f}"))
-
-    return measure
-
-
-for _name, _index, _aim in (
-    ("RV-ANA-15", DROPPED, 2 / 3),
-    ("RV-ANA-16", PER_ACK, 3.0),
-    ("RV-ANA-17", BURST, 3.0),
-):
-    claim(_name)(_limit(_index, _aim))
+@estimate
+def keep_up_limit(evidence: Evidence, index: int, aim: float) -> Outcome:
+    found = [_steady(evidence, index, k) for k in LIMITED]
+    return resampled(worst(found, aim), note=listing(_names(LIMITED), found, "{:.3f}"))
 
 
 @claim("RV-ANA-18")
@@ -227,33 +214,14 @@ def unused_share_of_forward_link(evidence: Evidence) -> Outcome:
     return above([FORWARD_PACKETS - _packets_per_second(evidence, "rovegas", 8)])
 
 
-def _last(column: str, index: int, figure: str, variant: str) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: resampled(evidence.first(column, index, figure, variant))
-
-
-def _drawn(figure: str, variant: str) -> Callable[[Evidence], Outcome]:
-    """Return the measure of a queue from a curve of all changes: its maximum; the note has the mean."""
-
-    def measure(evidence: Evidence) -> Outcome:
-        mean = evidence.first("forward_queue", 0, figure, variant)
-        return resampled(
-            evidence.first("forward_queue", 1, figure, variant),
-            note=f"the greatest length, which a curve of every change shows; {mean[0]:.2f} wait on average",
-        )
-
-    return measure
-
-
-MEAN, GREATEST = 0, 1
-
-claim("RV-F3-01")(_last("window", MEAN, "fig-3", "vegas"))
-claim("RV-F3-02")(_drawn("fig-3", "vegas"))
-claim("RV-F3-03")(_last("backward_queue", MEAN, "fig-3", "vegas"))
-claim("RV-F4-03")(_last("window", MEAN, "fig-4", "vegas"))
-claim("RV-F4-04")(_last("forward_queue", MEAN, "fig-4", "vegas"))
-claim("RV-F5-01")(_last("window", MEAN, "fig-5", "rovegas"))
-claim("RV-F5-02")(_drawn("fig-5", "rovegas"))
-claim("RV-F5-03")(_last("backward_queue", MEAN, "fig-5", "rovegas"))
+@estimate
+def greatest_queue(evidence: Evidence, figure: str, variant: str) -> Outcome:
+    """Return a queue from a curve of all changes: its maximum; the note has the mean."""
+    mean = evidence.first("forward_queue", 0, figure, variant)
+    return resampled(
+        evidence.first("forward_queue", 1, figure, variant),
+        note=f"the greatest length, which a curve of every change shows; {mean[0]:.2f} wait on average",
+    )
 
 
 @claim("RV-F3-04")
@@ -262,37 +230,6 @@ def variance_of_settled_vegas_window(evidence: Evidence) -> Outcome:
         return float(row["window"][1]) ** 2
 
     return resampled(evidence.mean_of(evidence.rows("fig-3", "vegas"), variance))
-
-
-@claim("RV-F4-01")
-def fall_of_vegas_window_with_asymmetry(evidence: Evidence) -> Outcome:
-    wide, narrow = (
-        evidence.first("window", 0, "fig-3", "vegas"),
-        evidence.first("window", 0, "fig-4", "vegas"),
-    )
-    return above([wide - narrow])
-
-
-@claim("RV-F4-02")
-def mean_backward_queue_of_vegas_at_k_2(evidence: Evidence) -> Outcome:
-    return above([evidence.first("backward_queue", 0, "fig-4", "vegas")])
-
-
-@claim("RV-F4-05")
-def throughput_of_vegas_at_k_2(evidence: Evidence) -> Outcome:
-    return resampled(evidence.throughput("fig-4", "vegas"))
-
-
-@claim("RV-F5-04")
-def window_of_rovegas_less_that_of_vegas(evidence: Evidence) -> Outcome:
-    return above(
-        [evidence.first("window", 0, "fig-5", "rovegas") - evidence.first("window", 0, "fig-4", "vegas")]
-    )
-
-
-@claim("RV-F5-05")
-def throughput_of_rovegas_at_k_2(evidence: Evidence) -> Outcome:
-    return resampled(evidence.throughput("fig-5", "rovegas"))
 
 
 @claim("RV-F7-01")
@@ -305,42 +242,17 @@ def backward_rate_that_makes_k_4(evidence: Evidence) -> Outcome:
     )
 
 
-def _throughput(variant: str, k: float) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: resampled(evidence.throughput("ana", variant, k))
+@estimate
+def allowed_gain(evidence: Evidence, k: float) -> Outcome:
+    ratio = _ratio(evidence, k)
+    return resampled(ratio, holds=(ratio > 1) & (ratio <= 3.05))
 
 
-def _gain(k: float) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: resampled(_ratio(evidence, k))
-
-
-def _allowed(k: float) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        ratio = _ratio(evidence, k)
-        return resampled(ratio, holds=(ratio > 1) & (ratio <= 3.05))
-
-    return measure
-
-
-for _position, _k in enumerate(ASYMMETRIES):
-    claim(f"RV-F7-{_position + 2:02d}")(_throughput("vegas", _k))
-    claim(f"RV-F8-{_position + 2:02d}")(_gain(_k))
-    claim(f"RV-F8-{_position + 11:02d}")(_allowed(_k))
-    if _k > 2:
-        claim(f"RV-F8-{_position + 6:02d}")(_throughput("rovegas", _k))
-claim("RV-F8-01")(_throughput("rovegas", 2))
-
-
-def _falls(variant: str) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        found = [evidence.throughput("ana", variant, k) for k in ASYMMETRIES]
-        steps = [one - two for one, two in pairwise(found)]
-        return above(steps, note=listing(_names(ASYMMETRIES), found, "{:.1f}"))
-
-    return measure
-
-
-claim("RV-F7-07")(_falls("vegas"))
-claim("RV-F8-16")(_falls("rovegas"))
+@estimate
+def least_fall_with_k(evidence: Evidence, variant: str) -> Outcome:
+    found = [evidence.throughput("ana", variant, k) for k in ASYMMETRIES]
+    steps = [one - two for one, two in pairwise(found)]
+    return above(steps, note=listing(_names(ASYMMETRIES), found, "{:.1f}"))
 
 
 @claim("RV-F8-17")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -14,10 +13,8 @@ from dumbbell.quantities import nanoseconds
 
 from .assumptions import FORWARD_RATE_KBPS, PACKET_BYTES, fixed_delay_s
 from .evidence import Evidence, Row, Values, worst
-from .register import REGISTER
+from .register import claim, estimate
 from .scenarios import BAND_PANELS, staggered
-
-claim = REGISTER.claim
 
 ALPHA, BETA = 1.0, 3.0
 CONNECTIONS = range(1, 9)
@@ -39,39 +36,19 @@ def _last_base_rtts(evidence: Evidence, variant: str) -> list[Values]:
     return [evidence.first("base_rtt", 4 * index + 3, "fig-15", variant) for index in range(len(CONNECTIONS))]
 
 
-def _after(variant: str, n: int, each: int = 1) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: resampled(evidence.queue_after(variant, n) / each)
+@estimate
+def queue_after(evidence: Evidence, variant: str, n: int, each: int = 1) -> Outcome:
+    return resampled(evidence.queue_after(variant, n) / each)
 
 
-claim("RV-F15-01")(_after("vegas", 4))
-claim("RV-F15-04")(_after("vegas", 8))
-claim("RV-F15-05")(_after("vegas", 8, 8))
-claim("RV-F15-06")(_after("rovegas", 8))
-claim("RV-F15-07")(_after("rovegas", 8, 8))
-
-
-def _stated(evidence: Evidence, name: str) -> float:
+@estimate
+def stated(evidence: Evidence, parameter: str, factor: float = 1.0) -> Outcome:
     """Return a parameter of the connections of Fig. 15."""
     scenario = staggered(
         "fig-15", "vegas", evidence.place("fig-15"), connections=8, apart_s=20, duration_s=180
     )
     flows: list[dict[str, Any]] = scenario.resolved()["flows"]
-    return float(flows[0]["tcp"]["congestion"][name])
-
-
-@claim("RV-F15-02")
-def most_packets_four_connections_should_queue(evidence: Evidence) -> Outcome:
-    return Outcome(measured=4 * _stated(evidence, "beta"))
-
-
-@claim("RV-F15-22")
-def alpha_of_scenario(evidence: Evidence) -> Outcome:
-    return Outcome(measured=_stated(evidence, "alpha"))
-
-
-@claim("RV-F15-23")
-def beta_of_scenario(evidence: Evidence) -> Outcome:
-    return Outcome(measured=_stated(evidence, "beta"))
+    return Outcome(measured=factor * float(flows[0]["tcp"]["congestion"][parameter]))
 
 
 @claim("RV-F15-03")
@@ -111,19 +88,13 @@ def kept_target(evidence: Evidence) -> Values:
     return np.asarray(fluid @ queues / (fluid @ fluid))
 
 
-def _in_units(n: int) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        target = kept_target(evidence)
-        return resampled(
-            evidence.queue_after("vegas", n) / target,
-            note=f"least squares over all n give {target[0]:.2f} packets each",
-        )
-
-    return measure
-
-
-for _n in CONNECTIONS:
-    claim(f"RV-F15-{11 + _n}")(_in_units(_n))
+@estimate
+def queue_in_kept_targets(evidence: Evidence, n: int) -> Outcome:
+    target = kept_target(evidence)
+    return resampled(
+        evidence.queue_after("vegas", n) / target,
+        note=f"least squares over all n give {target[0]:.2f} packets each",
+    )
 
 
 @claim("RV-F15-20")
@@ -162,61 +133,43 @@ def least_queue_of_joining_vegas_connection(evidence: Evidence) -> Outcome:
     return above(kept, limit=BETA, note=listing([f"{n}" for n in CONNECTIONS[1:]], kept, "{:.1f}"))
 
 
-def _unequal(figure: str, panel: str) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        index = evidence.jain(figure, panel)
-        return resampled(index, holds=index < 0.99)
-
-    return measure
+@estimate
+def fairness_below_equal(evidence: Evidence, figure: str, panel: str) -> Outcome:
+    index = evidence.jain(figure, panel)
+    return resampled(index, holds=index < 0.99)
 
 
-def _spread(figure: str) -> Callable[[Evidence], Outcome]:
+@estimate
+def best_over_worst(evidence: Evidence, figure: str) -> Outcome:
     def spread(row: Row) -> float:
         return float(np.max(row["throughput"]) / np.min(row["throughput"]))
 
-    def measure(evidence: Evidence) -> Outcome:
-        return above([evidence.mean_of(evidence.rows(figure, "c"), spread)], limit=1.05)
-
-    return measure
+    return above([evidence.mean_of(evidence.rows(figure, "c"), spread)], limit=1.05)
 
 
-def _fair(figure: str) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: resampled(evidence.jain(figure, "d"))
+@estimate
+def fairness(evidence: Evidence, figure: str) -> Outcome:
+    return resampled(evidence.jain(figure, "d"))
 
 
-def _fairest(figure: str, others: str, *, strict: bool) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        indices = [evidence.jain(figure, panel) for panel in BAND_PANELS]
-        margin = evidence.jain(figure, "d") - np.maximum.reduce(
-            [evidence.jain(figure, panel) for panel in others]
-        )
-        return resampled(
-            margin,
-            holds=margin > 0 if strict else margin >= 0,
-            note=listing(list(BAND_PANELS), indices, "{:.3f}"),
-        )
-
-    return measure
+@estimate
+def lead_in_fairness(evidence: Evidence, figure: str, others: str, *, strict: bool) -> Outcome:
+    indices = [evidence.jain(figure, panel) for panel in BAND_PANELS]
+    margin = evidence.jain(figure, "d") - np.maximum.reduce(
+        [evidence.jain(figure, panel) for panel in others]
+    )
+    return resampled(
+        margin,
+        holds=margin > 0 if strict else margin >= 0,
+        note=listing(list(BAND_PANELS), indices, "{:.3f}"),
+    )
 
 
-def _fifth(figure: str) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        full = FORWARD_RATE_KBPS * model.goodput_share()
-        shares = [throughput * 5 / full for throughput in evidence.throughputs(figure, "d")]
-        return resampled(worst(shares, 1.0), note=listing(["1", "2", "3", "4", "5"], shares))
-
-    return measure
-
-
-for _figure in ("fig-17", "fig-18"):
-    _id = f"RV-F{_figure.removeprefix('fig-')}"
-    claim(f"{_id}-01")(_unequal(_figure, "a"))
-    claim(f"{_id}-02")(_unequal(_figure, "b"))
-    claim(f"{_id}-03")(_spread(_figure))
-    claim(f"{_id}-04")(_fair(_figure))
-    claim(f"{_id}-05")(_fairest(_figure, "abc", strict=True))
-    claim(f"{_id}-06")(_fairest(_figure, "b", strict=False))
-    claim(f"{_id}-07")(_fifth(_figure))
+@estimate
+def share_farthest_from_fifth(evidence: Evidence, figure: str) -> Outcome:
+    full = FORWARD_RATE_KBPS * model.goodput_share()
+    shares = [throughput * 5 / full for throughput in evidence.throughputs(figure, "d")]
+    return resampled(worst(shares, 1.0), note=listing(["1", "2", "3", "4", "5"], shares))
 
 
 @claim("RV-F17-08")
@@ -225,16 +178,10 @@ def lead_of_newest_vegas_connection(evidence: Evidence) -> Outcome:
     return above([newest - np.maximum.reduce(others)])
 
 
-def _share(connection: int) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        rates = evidence.throughputs("fig-17", "b")
-        return resampled(rates[connection - 1] / np.sum(rates, axis=0))
-
-    return measure
-
-
-for _connection in range(1, 6):
-    claim(f"RV-F17-{8 + _connection:02d}")(_share(_connection))
+@estimate
+def share_of_connection(evidence: Evidence, connection: int) -> Outcome:
+    rates = evidence.throughputs("fig-17", "b")
+    return resampled(rates[connection - 1] / np.sum(rates, axis=0))
 
 
 @claim("RV-CTX-02")

@@ -177,6 +177,10 @@ class Evidence(KeyedRuns):
         """Return the mean of one entry of a column of lists."""
         return self.mean_of(self.rows(experiment, variant, point), lambda row: float(row[column][index]))
 
+    def entry(self, column: str, name: str, index: int = 0) -> Values:
+        """Return the same of a configuration, named as experiment, variant and point: ``"ana|vegas|8"``."""
+        return self.mean_of(self.records(name), lambda row: float(row[column][index]))
+
     def jain(self, experiment: str, panel: str) -> Values:
         """Return the mean fairness index of the connections' throughputs."""
         return self.mean_of(self.rows(experiment, panel), lambda row: float(jain_index(row["throughput"])))

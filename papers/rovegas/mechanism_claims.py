@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from dumbbell.judge.estimate import NotMeasured, Outcome, above, listing, resampled
@@ -13,10 +11,8 @@ from dumbbell.quantities import bits_per_second
 from .assumptions import Assumptions, fixed_delay_s
 from .connection_claims import true_delay_ms
 from .evidence import Evidence, Row, Values, worst
-from .register import REGISTER
+from .register import claim, estimate
 from .scenarios import ASYMMETRIES, REROUTE_S, backward_load
-
-claim = REGISTER.claim
 
 FIRST, LEAST, GREATEST, LAST = range(4)
 """Order of the entries of a connection in `Row["base_rtt"]`."""
@@ -117,83 +113,54 @@ def least_fall_of_vegas_base_rtt_after_shortening(evidence: Evidence) -> Outcome
     )
 
 
-def _steps(case: int) -> Callable[[Evidence], Outcome]:
-    """Return the measure of the window changes by checks of one case: the step farthest from the expected one."""
+@estimate
+def window_step(evidence: Evidence, case: int) -> Outcome:
+    """Return the window changes by checks of one case: the step farthest from the expected one."""
     aim = (1.0, -1.0, 0.0, 0.0)[case]
-
-    def measure(evidence: Evidence) -> Outcome:
-        steps, count = [], 0.0
-        cases = (case, 3) if case == 2 else (case,)
-        for variant in ("vegas", "rovegas"):
-            for label in ("exact", "rounded"):
-                rule = evidence.rows("unit-rule", variant, label)[0]["rule"]
-                for one in cases:
-                    if rule[3 * one]:
-                        count += rule[3 * one] if one == case else 0
-                        steps += [float(rule[3 * one + 1]), float(rule[3 * one + 2])]
-        if not steps:
-            raise NotMeasured("No check found this case.")
-        farthest = max(steps, key=lambda step: abs(step - aim))
-        return Outcome(measured=farthest, note=f"{count:.0f} checks, the window growing at once")
-
-    return measure
+    steps, count = [], 0.0
+    cases = (case, 3) if case == 2 else (case,)
+    for variant in ("vegas", "rovegas"):
+        for label in ("exact", "rounded"):
+            rule = evidence.rows("unit-rule", variant, label)[0]["rule"]
+            for one in cases:
+                if rule[3 * one]:
+                    count += rule[3 * one] if one == case else 0
+                    steps += [float(rule[3 * one + 1]), float(rule[3 * one + 2])]
+    if not steps:
+        raise NotMeasured("No check found this case.")
+    farthest = max(steps, key=lambda step: abs(step - aim))
+    return Outcome(measured=farthest, note=f"{count:.0f} checks, the window growing at once")
 
 
-for _case in range(3):
-    claim(f"RV-MEC-{6 + _case:02d}")(_steps(_case))
-
-
-def _opening(index: int, aim: float) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        return resampled(
-            worst(
-                (evidence.first("opening", index, "unit-ss", variant) for variant in ("vegas", "rovegas")),
-                aim,
-            )
+@estimate
+def opening_ratio(evidence: Evidence, index: int, aim: float) -> Outcome:
+    return resampled(
+        worst(
+            (evidence.first("opening", index, "unit-ss", variant) for variant in ("vegas", "rovegas")),
+            aim,
         )
-
-    return measure
-
-
-claim("RV-MEC-09")(_opening(1, 0.125))
-claim("RV-MEC-10")(_opening(0, 2.0))
+    )
 
 
-def _wire(variant: str, index: int) -> Callable[[Evidence], Values]:
-    return lambda evidence: evidence.first("wire", index, "ana", variant, 0.5)
+def _wire(evidence: Evidence, variant: str, index: int) -> Values:
+    return evidence.first("wire", index, "ana", variant, 0.5)
 
 
 @claim("RV-MEC-11")
 def growth_of_acknowledgement_by_option(evidence: Evidence) -> Outcome:
-    return resampled(_wire("rovegas", 1)(evidence) - _wire("vegas", 1)(evidence))
+    return resampled(_wire(evidence, "rovegas", 1) - _wire(evidence, "vegas", 1))
 
 
-def _overhead(packet: float) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        option = _wire("rovegas", 1)(evidence) - _wire("vegas", 1)(evidence)
-        share = 1 - np.asarray(model.goodput_share(packet_size=packet, option_size=float(option[0])))
-        return Outcome(measured=float(100 * share), note=f"an option of {option[0]:g} bytes, measured")
-
-    return measure
-
-
-claim("RV-MEC-12")(_overhead(1500.0))
-claim("RV-MEC-13")(_overhead(1000.0))
-
-
-@claim("RV-MEC-14")
-def size_of_vegas_acknowledgement(evidence: Evidence) -> Outcome:
-    return resampled(_wire("vegas", 1)(evidence))
-
-
-@claim("RV-MEC-15")
-def size_of_rovegas_acknowledgement(evidence: Evidence) -> Outcome:
-    return resampled(_wire("rovegas", 1)(evidence))
+@estimate
+def overhead_of_option(evidence: Evidence, packet: float) -> Outcome:
+    option = _wire(evidence, "rovegas", 1) - _wire(evidence, "vegas", 1)
+    share = 1 - np.asarray(model.goodput_share(packet_size=packet, option_size=float(option[0])))
+    return Outcome(measured=float(100 * share), note=f"an option of {option[0]:g} bytes, measured")
 
 
 @claim("RV-MEC-16")
 def size_of_data_packet(evidence: Evidence) -> Outcome:
-    return resampled(worst((_wire(variant, 0)(evidence) for variant in ("vegas", "rovegas")), 1000.0))
+    return resampled(worst((_wire(evidence, variant, 0) for variant in ("vegas", "rovegas")), 1000.0))
 
 
 @claim("RV-MEC-17")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -13,11 +12,9 @@ from dumbbell.models import rovegas as model
 from dumbbell.quantities import bits_per_second, nanoseconds
 
 from .assumptions import FORWARD_RATE_KBPS
-from .evidence import Evidence, Row, Values
-from .register import REGISTER
+from .evidence import Evidence, Values
+from .register import claim, estimate
 from .scenarios import backward_load, parking_lot
-
-claim = REGISTER.claim
 
 END_S = 200.0
 ENTERS_S = 50.0
@@ -28,25 +25,37 @@ SLACK = 0.05
 """Relative rise or fall that a step of a sweep may show against its trend."""
 
 
-def _alone(variant: str) -> Callable[[Evidence], Values]:
-    return lambda evidence: evidence.rate("fig-9", variant, "", 0, ENTERS_S)
+def _alone(evidence: Evidence, variant: str) -> Values:
+    return evidence.rate("fig-9", variant, "", 0, ENTERS_S)
 
 
-def _loaded(variant: str) -> Callable[[Evidence], Values]:
-    return lambda evidence: evidence.rate("fig-9", variant, "", ENTERS_S, END_S)
+def _loaded(evidence: Evidence, variant: str) -> Values:
+    return evidence.rate("fig-9", variant, "", ENTERS_S, END_S)
 
 
-def _is(quantity: Callable[[Evidence], Values]) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: resampled(quantity(evidence))
+@estimate
+def rate(evidence: Evidence, of: str, span: list[float], per: float = 1.0) -> Outcome:
+    """Return the mean throughput of the first connection between two times, kbit/s over a number."""
+    return resampled(evidence.rate(*of.split("|"), "", *span) / per)
 
 
-def _cross_mbps(evidence: Evidence, figure: str, variant: str, point: float | str = "") -> Values:
+@estimate
+def ratio_of_rates(
+    evidence: Evidence, of: str, over: str, span: list[float], over_span: list[float] | None = None
+) -> Outcome:
+    """Return the ratio of two such throughputs, by default between the same times."""
+    first, second = (
+        evidence.rate(*name.split("|"), "", *when) for name, when in ((of, span), (over, over_span or span))
+    )
+    return resampled(first / second)
+
+
+@estimate
+def rate_of_sources(evidence: Evidence, of: str) -> Outcome:
     """Return the mean rate of the variable-rate sources while they are on, Mbit/s: of several, their mean."""
-
-    def rate(row: Row) -> float:
-        return float(np.mean(row["cross_rate"])) / 1000
-
-    return evidence.mean_of(evidence.rows(figure, variant, point), rate)
+    return resampled(
+        evidence.mean_of(evidence.records(of), lambda row: float(np.mean(row["cross_rate"])) / 1000)
+    )
 
 
 def _stated_load(scenario: Scenario) -> Outcome:
@@ -59,18 +68,9 @@ def _stated_load(scenario: Scenario) -> Outcome:
     return Outcome(measured=round(load, 6), note="from the times ON and OFF of the scenario")
 
 
-claim("RV-F9-01")(_is(lambda evidence: _alone("vegas")(evidence) / 1000))
-claim("RV-F9-03")(_is(_alone("rovegas")))
-claim("RV-F9-04")(_is(_loaded("vegas")))
-claim("RV-F9-05")(_is(_loaded("rovegas")))
-claim("RV-F9-06")(_is(lambda evidence: _loaded("rovegas")(evidence) / _loaded("vegas")(evidence)))
-claim("RV-F9-07")(_is(lambda evidence: _cross_mbps(evidence, "fig-9", "vegas")))
-claim("RV-F9-09")(_is(lambda evidence: _loaded("vegas")(evidence) / _alone("vegas")(evidence)))
-
-
 @claim("RV-F9-02")
 def throughput_of_rovegas_before_load(evidence: Evidence) -> Outcome:
-    return resampled(100 * (1 - _alone("rovegas")(evidence) / _alone("vegas")(evidence)))
+    return resampled(100 * (1 - _alone(evidence, "rovegas") / _alone(evidence, "vegas")))
 
 
 @claim("RV-F9-08")
@@ -80,7 +80,7 @@ def load_on_backward_link(evidence: Evidence) -> Outcome:
 
 @claim("RV-F9-10")
 def lead_of_rovegas_under_load(evidence: Evidence) -> Outcome:
-    return above([_loaded("rovegas")(evidence) - _loaded("vegas")(evidence)])
+    return above([_loaded(evidence, "rovegas") - _loaded(evidence, "vegas")])
 
 
 @claim("RV-F9-11")
@@ -97,29 +97,14 @@ def _loads(evidence: Evidence, figure: str) -> list[float]:
     return [load for load in evidence.points(figure, "vegas") if load > 0]
 
 
-def _higher(figure: str) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        loads = _loads(evidence, figure)
-        gains = [
-            evidence.throughput(figure, "rovegas", load) - evidence.throughput(figure, "vegas", load)
-            for load in loads
-        ]
-        return above(gains, note=listing([f"load {load:g}" for load in loads], gains, "{:.0f}"))
-
-    return measure
-
-
-def _at(figure: str, load: float) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: resampled(_ratio(evidence, figure, load))
-
-
-claim("RV-F10-01")(_higher("fig-10"))
-claim("RV-F10-02")(_at("fig-10", 1.0))
-claim("RV-F10-03")(_at("fig-10", 0.0))
-claim("RV-F10-04")(_is(lambda evidence: evidence.throughput("fig-10", "vegas", 0.0)))
-claim("RV-F13-01")(_at("fig-13", 1.0))
-claim("RV-F13-02")(_higher("fig-13"))
-claim("RV-F13-05")(_at("fig-13", 0.0))
+@estimate
+def least_gain_over_loads(evidence: Evidence, figure: str) -> Outcome:
+    loads = _loads(evidence, figure)
+    gains = [
+        evidence.throughput(figure, "rovegas", load) - evidence.throughput(figure, "vegas", load)
+        for load in loads
+    ]
+    return above(gains, note=listing([f"load {load:g}" for load in loads], gains, "{:.0f}"))
 
 
 @claim("RV-F10-05")
@@ -148,9 +133,6 @@ def simulated_time_of_point(evidence: Evidence) -> Outcome:
     )
 
 
-claim("RV-F12-01")(_is(lambda evidence: _cross_mbps(evidence, "fig-12", "vegas")))
-
-
 @claim("RV-F12-02")
 def load_of_source_on_its_link(evidence: Evidence) -> Outcome:
     return _stated_load(parking_lot("fig-12", "vegas", 0.8, evidence.place("fig-12")))
@@ -164,21 +146,10 @@ def _gain(evidence: Evidence, window: tuple[float, float]) -> Values:
     return _entered(evidence, "rovegas", window) / _entered(evidence, "vegas", window)
 
 
-claim("RV-F12-03")(_is(lambda evidence: _entered(evidence, "vegas", (0.0, 100.0))))
-
-
 @claim("RV-F12-04")
 def ratio_of_rovegas_without_sources(evidence: Evidence) -> Outcome:
     ratio = _gain(evidence, (0.0, 100.0))
     return resampled(ratio, holds=(ratio >= 0.985) & (ratio < 1))
-
-
-def _in_window(window: tuple[float, float]) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: resampled(_gain(evidence, window))
-
-
-for _index, _window in enumerate(WINDOWS):
-    claim(f"RV-F12-{_index + 5:02d}")(_in_window(_window))
 
 
 @claim("RV-F12-08")
@@ -210,11 +181,6 @@ def gain_in_parking_lot_less_single_bottleneck(evidence: Evidence) -> Outcome:
     return above([_ratio(evidence, "fig-13", 1.0) - _ratio(evidence, "fig-10", 1.0)])
 
 
-@claim("RV-F19-01")
-def lead_of_rovegas_with_one_router(evidence: Evidence) -> Outcome:
-    return above([evidence.throughput("fig-19", "rovegas", "r2") - evidence.throughput("fig-19", "vegas")])
-
-
 @claim("RV-F19-02")
 def one_router_over_all_routers(evidence: Evidence) -> Outcome:
     ratio = evidence.throughput("fig-19", "rovegas", "r2") / evidence.throughput("fig-19", "rovegas", "all")
@@ -228,13 +194,10 @@ def difference_without_supporting_router(evidence: Evidence) -> Outcome:
     return resampled(np.abs(without / plain - 1), note=f"{without[0]:.0f} against {plain[0]:.0f} kbit/s")
 
 
-claim("RV-F19-04")(_is(lambda evidence: _cross_mbps(evidence, "fig-19", "vegas")))
-
-
 @claim("RV-CTX-03")
 def relative_loss_of_vegas_less_reno(evidence: Evidence) -> Outcome:
     lost = {
-        variant: 1 - _loaded(variant)(evidence) / _alone(variant)(evidence) for variant in ("vegas", "reno")
+        variant: 1 - _loaded(evidence, variant) / _alone(evidence, variant) for variant in ("vegas", "reno")
     }
     gap = lost["vegas"] - lost["reno"]
     return resampled(

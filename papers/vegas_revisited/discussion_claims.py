@@ -22,6 +22,7 @@ from .register import (
     against_vegas,
     case_names,
     claim,
+    estimate,
     maximum,
     minimum,
     only_ca,
@@ -82,7 +83,8 @@ def mean_duration_at_low_load(evidence: Evidence) -> Outcome:
     return Outcome.of(evidence.mean(key, "duration"), interval=(interval.low, interval.high))
 
 
-def _seven_low(evidence: Evidence, metric: str, term: str) -> Outcome:
+@estimate
+def share_of_seven_at_low_load(evidence: Evidence, metric: str, term: str) -> Outcome:
     """Return a share of the seven-factor design at low load, the mean of both backgrounds."""
     shares = [evidence.seven(metric, "low", background).percent[term] for background in BACKGROUNDS]
     mean = (shares[0] + shares[1]) / 2
@@ -91,11 +93,6 @@ def _seven_low(evidence: Evidence, metric: str, term: str) -> Outcome:
         note="mean of both backgrounds, of which the paper names none; "
         + listing(BACKGROUNDS, shares, "{:.1f} %"),
     )
-
-
-@claim("VR-Q-72")
-def share_of_a_in_throughput(evidence: Evidence) -> Outcome:
-    return _seven_low(evidence, "thr", "A")
 
 
 @claim("VR-Q-73")
@@ -109,22 +106,8 @@ def least_lead_of_a_in_throughput(evidence: Evidence) -> Outcome:
     return above(margins, "; ".join(notes))
 
 
-@claim("VR-Q-74")
-def share_of_g_in_throughput(evidence: Evidence) -> Outcome:
-    return _seven_low(evidence, "thr", "G")
-
-
-@claim("VR-Q-75")
-def share_of_a_in_retransmissions(evidence: Evidence) -> Outcome:
-    return _seven_low(evidence, "rtx", "A")
-
-
-@claim("VR-Q-76")
-def share_of_g_in_retransmissions(evidence: Evidence) -> Outcome:
-    return _seven_low(evidence, "rtx", "G")
-
-
-def _seven_sign(evidence: Evidence, metric: str, load: str, term: str, expected: int) -> Outcome:
+@estimate
+def sign_of_seven(evidence: Evidence, metric: str, load: str, term: str, expected: int) -> Outcome:
     """Return the sign of an effect of the seven-factor design against both backgrounds."""
     designs = [evidence.seven(metric, load, background) for background in BACKGROUNDS]
     effects = [design.terms[term] for design in designs]
@@ -136,16 +119,6 @@ def _seven_sign(evidence: Evidence, metric: str, load: str, term: str, expected:
         interval=(math.nan, math.nan),
         note="effects " + listing(BACKGROUNDS, effects),
     )
-
-
-@claim("VR-Q-77")
-def sign_of_g_on_retransmissions(evidence: Evidence) -> Outcome:
-    return _seven_sign(evidence, "rtx", "low", "G", 1)
-
-
-@claim("VR-Q-78")
-def sign_of_a_on_retransmissions(evidence: Evidence) -> Outcome:
-    return _seven_sign(evidence, "rtx", "low", "A", -1)
 
 
 @claim("VR-Q-79")
@@ -271,17 +244,8 @@ def share_of_f_against_reno_less_vegas(evidence: Evidence) -> Outcome:
     return Outcome.of(reno - vegas, holds=reno > vegas)
 
 
-@claim("VR-Q-101")
-def sign_of_f_at_high_load(evidence: Evidence) -> Outcome:
-    return _seven_sign(evidence, "thr", "high", "F", 1)
-
-
-@claim("VR-Q-102")
-def sign_of_d_at_high_load(evidence: Evidence) -> Outcome:
-    return _seven_sign(evidence, "thr", "high", "D", 1)
-
-
-def _wait(evidence: Evidence, level: str) -> Outcome:
+@estimate
+def wait_after_fast_retransmit(evidence: Evidence, level: str) -> Outcome:
     """Return the wait from a fast retransmit to the next new segment after single losses, round trips."""
     waits = evidence.observation("recovery_wait")
     values = np.asarray(waits[level])
@@ -292,16 +256,6 @@ def _wait(evidence: Evidence, level: str) -> Outcome:
         note=f"{len(values)} scripted single losses, "
         f"windows from {waits['windows'][0]:.0f} to {waits['windows'][1]:.0f} segments",
     )
-
-
-@claim("VR-Q-103")
-def wait_of_reno_after_fast_retransmit(evidence: Evidence) -> Outcome:
-    return _wait(evidence, "off")
-
-
-@claim("VR-Q-104")
-def wait_with_f_after_fast_retransmit(evidence: Evidence) -> Outcome:
-    return _wait(evidence, "on")
 
 
 def _letter_keys(letter: str, on: bool, load: str, backgrounds: Sequence[str] = BACKGROUNDS) -> list[str]:

@@ -12,7 +12,7 @@ from dumbbell.judge.estimate import NotMeasured, Outcome, above, listing
 
 from .evidence import Evidence, FactorEffects
 from .printed import data, effect_column
-from .register import Values, claim, minimum, only_ca
+from .register import Values, claim, estimate, minimum, only_ca
 from .scenarios import BACKGROUNDS, SWEEP
 
 # Section IX and Fig. 2: fairness
@@ -158,18 +158,9 @@ def least_queue_of_late_connections(evidence: Evidence) -> Outcome:
     )
 
 
-def _default(evidence: Evidence, parameter: str) -> Outcome:
+@estimate
+def default_parameter(evidence: Evidence, parameter: str) -> Outcome:
     return Outcome.of(float(evidence.observation("defaults")[parameter]))
-
-
-@claim("VR-Q-131")
-def default_alpha(evidence: Evidence) -> Outcome:
-    return _default(evidence, "alpha")
-
-
-@claim("VR-Q-132")
-def default_beta(evidence: Evidence) -> Outcome:
-    return _default(evidence, "beta")
 
 
 @claim("VR-Q-133")

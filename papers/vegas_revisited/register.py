@@ -33,7 +33,7 @@ INTERACTIONS = ("ss_ca", "ss_rec", "ca_rec", "ss_ca_rec")
 
 REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
 
-claim = REGISTER.claim
+claim, estimate = REGISTER.claim, REGISTER.estimate
 
 
 def minimum(parts: Sequence[Values]) -> Values:

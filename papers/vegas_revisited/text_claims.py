@@ -18,13 +18,13 @@ from .evidence import Evidence
 from .printed import TERMS
 from .register import (
     CASES,
-    INTERACTIONS,
     THROUGHPUT_COLUMNS,
     Measure,
     Values,
     against_vegas,
     case_names,
     claim,
+    estimate,
     maximum,
     minimum,
     share_of,
@@ -138,7 +138,10 @@ def share_of_timeouts_by_the_rules(evidence: Evidence) -> Outcome:
 # Section VI: the implementation
 
 
-def _run_by_run(evidence: Evidence, first: str, second: str, places: Sequence[str]) -> Outcome:
+@estimate
+def largest_difference_run_by_run(
+    evidence: Evidence, first: str, second: str, places: Sequence[str]
+) -> Outcome:
     """Return the largest difference between two variants in any run, KB/s, and whether all fingerprints agree."""
     gaps, same, count = [0.0], True, 0
     for place in places:
@@ -158,12 +161,7 @@ def _run_by_run(evidence: Evidence, first: str, second: str, places: Sequence[st
 @claim("VR-Q-14")
 def largest_difference_of_all_off_from_reno(evidence: Evidence) -> Outcome:
     places = [f"{background}|{load}" for load in ("low", "high") for background in BACKGROUNDS]
-    return _run_by_run(evidence, "reno", "cell000", places)
-
-
-@claim("VR-Q-15")
-def largest_difference_of_all_but_j_from_vegas(evidence: Evidence) -> Outcome:
-    return _run_by_run(evidence, "preset", "switches", [f"reno|{load}" for load in ("low", "high")])
+    return largest_difference_run_by_run(evidence, "reno", "cell000", places)
 
 
 @claim("VR-Q-16")
@@ -341,14 +339,18 @@ def share_of_small_effects(evidence: Evidence) -> Outcome:
     )
 
 
-def _main_order(evidence: Evidence, metric: str, load: str, background: str, order: Sequence[str]) -> Outcome:
+@estimate
+def least_gap_in_order(
+    evidence: Evidence, metric: str, load: str, background: str, order: Sequence[str]
+) -> Outcome:
     """Return by how much each share exceeds the next, percentage points."""
     shares = evidence.phases(metric, load, background).percent
     margins = [shares[first] - shares[second] for first, second in pairwise(order)]
     return above(margins, "shares " + listing(order, [shares[term] for term in order], "{:.1f}") + " %")
 
 
-def _largest(
+@estimate
+def largest_share(
     evidence: Evidence, metric: str, load: str, background: str, terms: Sequence[str], limit: float
 ) -> Outcome:
     """Return the largest share among terms, which must stay below a limit."""
@@ -357,7 +359,8 @@ def _largest(
     return Outcome.of(most, holds=most < limit)
 
 
-def _dominates(evidence: Evidence, background: str) -> Outcome:
+@estimate
+def lead_of_recovery(evidence: Evidence, background: str) -> Outcome:
     """Return by how much the share of recovery exceeds all other effects together, high load."""
     shares = evidence.phases("thr", "high", background).percent
     others = np.sum([shares[term] for term in TERMS if term != "rec"], axis=0)
@@ -371,47 +374,17 @@ def _dominates(evidence: Evidence, background: str) -> Outcome:
 # Section VIII-B: throughput
 
 
-@claim("VR-Q-32")
-def least_gap_in_order_ss_rec_ca(evidence: Evidence) -> Outcome:
-    return _main_order(evidence, "thr", "low", "reno", ("ss", "rec", "ca"))
-
-
 claim("VR-Q-33")(share_of("thr", "low", "reno", "ca"))
 
 
-@claim("VR-Q-34")
-def largest_interaction_against_reno(evidence: Evidence) -> Outcome:
-    return _largest(evidence, "thr", "low", "reno", INTERACTIONS, 3.0)
-
-
 claim("VR-Q-35")(share_of("thr", "low", "reno", "error"))
-
-
-@claim("VR-Q-36")
-def least_gap_in_order_rec_ss_ca(evidence: Evidence) -> Outcome:
-    return _main_order(evidence, "thr", "low", "vegasfix", ("rec", "ss", "ca"))
 
 
 claim("VR-Q-37")(share_of("thr", "low", "vegasfix", "rec"))
 claim("VR-Q-38")(share_of("thr", "low", "vegasfix", "ca"))
 
 
-@claim("VR-Q-39")
-def largest_interaction_against_vegas(evidence: Evidence) -> Outcome:
-    return _largest(evidence, "thr", "low", "vegasfix", INTERACTIONS, 3.0)
-
-
 claim("VR-Q-40")(share_of("thr", "low", "vegasfix", "error"))
-
-
-@claim("VR-Q-41")
-def lead_of_recovery_against_reno(evidence: Evidence) -> Outcome:
-    return _dominates(evidence, "reno")
-
-
-@claim("VR-Q-42")
-def largest_other_effect_at_high_load(evidence: Evidence) -> Outcome:
-    return _largest(evidence, "thr", "high", "reno", [term for term in TERMS if term != "rec"], 3.0)
 
 
 @claim("VR-Q-43")
@@ -420,11 +393,6 @@ def sign_of_ca_against_reno(evidence: Evidence) -> Outcome:
 
 
 claim("VR-Q-44")(share_of("thr", "high", "reno", "error"))
-
-
-@claim("VR-Q-45")
-def lead_of_recovery_against_vegas(evidence: Evidence) -> Outcome:
-    return _dominates(evidence, "vegasfix")
 
 
 @claim("VR-Q-46")
@@ -496,7 +464,7 @@ def _retransmission_claims() -> None:
         claim(f"VR-Q-{first + 5}")(share_of("rtx", "high", background, "error"))
 
         def negligible(evidence: Evidence, background: str = background) -> Outcome:
-            return _largest(evidence, "rtx", "high", background, TERMS, 10.0)
+            return largest_share(evidence, "rtx", "high", background, TERMS, 10.0)
 
         claim(f"VR-Q-{first + 6}")(negligible)
 
@@ -514,7 +482,8 @@ def larger_saving_at_high_load(evidence: Evidence) -> Outcome:
     return Outcome.of(most, holds=most < 0.15, note=listing(BACKGROUNDS, savings))
 
 
-def _lowers_more(evidence: Evidence, load: str, other: str) -> Outcome:
+@estimate
+def least_margin_over_ca(evidence: Evidence, load: str, other: str) -> Outcome:
     """Return whether ca lowers retransmissions and another phase lowers them more, against both backgrounds, KB."""
     margins, notes = [], []
     for background in BACKGROUNDS:
@@ -522,13 +491,3 @@ def _lowers_more(evidence: Evidence, load: str, other: str) -> Outcome:
         margins += [effects["ca"] - effects[other], -effects["ca"]]
         notes.append(f"{background}: {other} {effects[other][0]:.2f}, ca {effects['ca'][0]:.2f}")
     return above(margins, "; ".join(notes))
-
-
-@claim("VR-Q-66")
-def least_margin_of_slow_start_over_ca(evidence: Evidence) -> Outcome:
-    return _lowers_more(evidence, "low", "ss")
-
-
-@claim("VR-Q-67")
-def least_margin_of_recovery_over_ca(evidence: Evidence) -> Outcome:
-    return _lowers_more(evidence, "high", "rec")

@@ -11,7 +11,7 @@ from dumbbell.judge.estimate import NotMeasured, Outcome, mean_of
 from . import rules
 from .evidence import Evidence
 from .plan import QUEUEING_MS
-from .register import Measure, claim
+from .register import claim, estimate
 from .scenarios import SEGMENT_BITS
 
 Values = NDArray[np.float64]
@@ -124,32 +124,20 @@ def _slope(x: Values, y: Values) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
-def _exponent_in_rtt(variant: str) -> Measure:
-    def measure(evidence: Evidence) -> Outcome:
-        losses, rtts, rates, _ = throughputs(evidence, variant, QUEUEING_MS[0])
-        slopes = [_slope(rtts, row) for row in rates]
-        listed = ", ".join(f"{slope:.2f} at {loss:g}" for loss, slope in zip(losses, slopes, strict=True))
-        return Outcome(measured=float(np.mean(slopes)), note=f"by loss rate: {listed}")
-
-    return measure
+@estimate
+def exponent_in_rtt(evidence: Evidence, variant: str) -> Outcome:
+    losses, rtts, rates, _ = throughputs(evidence, variant, QUEUEING_MS[0])
+    slopes = [_slope(rtts, row) for row in rates]
+    listed = ", ".join(f"{slope:.2f} at {loss:g}" for loss, slope in zip(losses, slopes, strict=True))
+    return Outcome(measured=float(np.mean(slopes)), note=f"by loss rate: {listed}")
 
 
-def _exponent_in_loss(variant: str) -> Measure:
-    def measure(evidence: Evidence) -> Outcome:
-        losses, rtts, rates, _ = throughputs(evidence, variant, QUEUEING_MS[0])
-        slopes = [_slope(losses / (1 - losses), column) for column in rates.T]
-        listed = ", ".join(
-            f"{slope:.2f} at {1e3 * rtt:.0f} ms" for rtt, slope in zip(rtts, slopes, strict=True)
-        )
-        return Outcome(measured=float(np.mean(slopes)), note=f"by round-trip time: {listed}")
-
-    return measure
-
-
-claim("W-EQ2-1")(_exponent_in_rtt("newreno"))
-claim("W-EQ2-2")(_exponent_in_loss("newreno"))
-claim("W-EQ3-1")(_exponent_in_rtt("westwoodp"))
-claim("W-EQ3-2")(_exponent_in_loss("westwoodp"))
+@estimate
+def exponent_in_loss(evidence: Evidence, variant: str) -> Outcome:
+    losses, rtts, rates, _ = throughputs(evidence, variant, QUEUEING_MS[0])
+    slopes = [_slope(losses / (1 - losses), column) for column in rates.T]
+    listed = ", ".join(f"{slope:.2f} at {1e3 * rtt:.0f} ms" for rtt, slope in zip(rtts, slopes, strict=True))
+    return Outcome(measured=float(np.mean(slopes)), note=f"by round-trip time: {listed}")
 
 
 @claim("W-EQ3-3")

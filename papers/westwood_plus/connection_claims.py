@@ -12,7 +12,7 @@ from . import printed
 from .assumptions import Assumptions
 from .evidence import Evidence, recorded, signed, windowed
 from .plan import VARIANTS
-from .register import Measure, claim
+from .register import claim, estimate
 from .rules import filtered
 from .scenarios import EDGES_S, SEGMENT_BITS, bdp_packets, connection
 
@@ -133,18 +133,11 @@ def _interval(evidence: Evidence, variant: str, intervals: tuple[int, ...]) -> V
     return values
 
 
-def _cell(variant: str, index: int) -> Measure:
-    def measure(evidence: Evidence) -> Outcome:
-        paper = printed.table_1(variant)[index]
-        values = _interval(evidence, variant, (index,))
-        return mean_of(values, note=f"{signed(100 * (values.mean() / paper - 1))} %")
-
-    return measure
-
-
-for _paper_name, _variant in PAPER_NAMES.items():
-    for _index in range(4):
-        claim(f"W-T1-{_paper_name}-{_index + 1}")(_cell(_variant, _index))
+@estimate
+def goodput_of_table_1(evidence: Evidence, variant: str, index: int) -> Outcome:
+    paper = printed.table_1(variant)[index]
+    values = _interval(evidence, variant, (index,))
+    return mean_of(values, note=f"{signed(100 * (values.mean() / paper - 1))} %")
 
 
 @claim("W-T1-S1")
@@ -205,15 +198,9 @@ def peaks(row: pd.Series, intervals: tuple[int, ...]) -> Values:
     return values
 
 
-def _peak(variant: str) -> Measure:
-    def measure(evidence: Evidence) -> Outcome:
-        return mean_of(evidence.of(f"table-1/{variant}", lambda row: float(peaks(row, QUIET).mean())))
-
-    return measure
-
-
-claim("W-F4-3")(_peak("newreno"))
-claim("W-F5-1")(_peak("westwoodp"))
+@estimate
+def mean_peak(evidence: Evidence, variant: str) -> Outcome:
+    return mean_of(evidence.of(f"table-1/{variant}", lambda row: float(peaks(row, QUIET).mean())))
 
 
 def _pipe() -> int:

@@ -13,7 +13,7 @@ from dumbbell.judge.estimate import Outcome, mean_of, quotient
 from .assumptions import Assumptions
 from .evidence import Evidence
 from .plan import VARIANTS
-from .register import Measure, claim
+from .register import Measure, claim, estimate
 from .scenarios import bdp_packets, hops
 
 Values = NDArray[np.float64]
@@ -107,15 +107,9 @@ claim("W-F22-1")(_same({"westwoodp": "vegas", "newreno": "vegas"}))
 claim("W-F24-1")(_same({"westwoodp": "westwoodp", "newreno": "newreno"}))
 
 
-def _starved(cross: str) -> Measure:
-    def measure(evidence: Evidence) -> Outcome:
-        return Outcome.share(_curve(evidence, cross, "vegas") < 0.5 * _curve(evidence, cross, "newreno"))
-
-    return measure
-
-
-claim("W-F18-3")(_starved("newreno"))
-claim("W-F20-1")(_starved("westwoodp"))
+@estimate
+def share_starved(evidence: Evidence, cross: str) -> Outcome:
+    return Outcome.share(_curve(evidence, cross, "vegas") < 0.5 * _curve(evidence, cross, "newreno"))
 
 
 @claim("W-F18-4")
@@ -135,20 +129,14 @@ def loss_and_round_trip_grow_with_hops(evidence: Evidence) -> Outcome:
     )
 
 
-def _flat(cross: str) -> Measure:
-    def measure(evidence: Evidence) -> Outcome:
-        ranges = {}
-        for c1 in VARIANTS:
-            means = _means(total, evidence, cross, c1)
-            ranges[c1] = float((means.max() - means.min()) / means.mean())
-        listed = ", ".join(f"{c1} {value:.2f}" for c1, value in ranges.items())
-        return Outcome(measured=max(ranges.values()), note=listed)
-
-    return measure
-
-
-claim("W-F19-1")(_flat("newreno"))
-claim("W-F21-1")(_flat("westwoodp"))
+@estimate
+def range_of_totals(evidence: Evidence, cross: str) -> Outcome:
+    ranges = {}
+    for c1 in VARIANTS:
+        means = _means(total, evidence, cross, c1)
+        ranges[c1] = float((means.max() - means.min()) / means.mean())
+    listed = ", ".join(f"{c1} {value:.2f}" for c1, value in ranges.items())
+    return Outcome(measured=max(ranges.values()), note=listed)
 
 
 @claim("W-F19-2")

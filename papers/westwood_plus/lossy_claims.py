@@ -10,7 +10,7 @@ from dumbbell.judge.estimate import NotMeasured, Outcome, mean_of
 
 from .evidence import Evidence, recorded, signed
 from .plan import DELAYED, EACH
-from .register import Measure, claim
+from .register import claim, estimate
 from .scenarios import DURATION_S
 
 Values = NDArray[np.float64]
@@ -56,43 +56,22 @@ def _where(evidence: Evidence, figure: str, found: Values) -> str:
     return f"largest gain, %, by dwell time, ms: {listed}"
 
 
-def _least(figure: str, acks: str) -> Measure:
-    def measure(evidence: Evidence) -> Outcome:
-        found = gains(evidence, figure, acks)
-        return Outcome(measured=float(found.min()), note=_where(evidence, figure, found))
-
-    return measure
+@estimate
+def least_gain(evidence: Evidence, figure: str, acks: str) -> Outcome:
+    found = gains(evidence, figure, acks)
+    return Outcome(measured=float(found.min()), note=_where(evidence, figure, found))
 
 
-def _largest(figure: str, acks: str) -> Measure:
-    def measure(evidence: Evidence) -> Outcome:
-        found = gains(evidence, figure, acks)
-        return Outcome(measured=float(found.max()), note=_where(evidence, figure, found))
-
-    return measure
+@estimate
+def largest_gain(evidence: Evidence, figure: str, acks: str) -> Outcome:
+    found = gains(evidence, figure, acks)
+    return Outcome(measured=float(found.max()), note=_where(evidence, figure, found))
 
 
-claim("W-F27a-1")(_least("fig-27", DELAYED))
-claim("W-F27a-2")(_largest("fig-27", DELAYED))
-claim("W-F27b-1")(_least("fig-27", EACH))
-claim("W-F27b-2")(_largest("fig-27", EACH))
-claim("W-F30-2")(_largest("fig-30", EACH))
-claim("W-F32-1")(_least("fig-32", DELAYED))
-claim("W-F32-2")(_largest("fig-32", DELAYED))
-claim("W-F32-3")(_largest("fig-32", EACH))
-
-
-def _ahead(figure: str, acks: str) -> Measure:
-    def measure(evidence: Evidence) -> Outcome:
-        found = gains(evidence, figure, acks)
-        return Outcome.share((found > 0).all(axis=0), note=_where(evidence, figure, found))
-
-    return measure
-
-
-claim("W-F27a-3")(_ahead("fig-27", DELAYED))
-claim("W-F27b-4")(_ahead("fig-27", EACH))
-claim("W-F30-3")(_ahead("fig-30", EACH))
+@estimate
+def share_ahead(evidence: Evidence, figure: str, acks: str) -> Outcome:
+    found = gains(evidence, figure, acks)
+    return Outcome.share((found > 0).all(axis=0), note=_where(evidence, figure, found))
 
 
 @claim("W-F27b-3")

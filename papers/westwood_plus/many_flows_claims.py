@@ -13,7 +13,7 @@ from dumbbell.judge.estimate import NotMeasured, Outcome, mean_of, quotient
 from . import printed
 from .evidence import Evidence, signed
 from .plan import VARIANTS
-from .register import Measure, claim
+from .register import claim, estimate
 
 Values = NDArray[np.float64]
 
@@ -63,17 +63,11 @@ def total_of_vegas_is_below_newreno(evidence: Evidence) -> Outcome:
     return Outcome.share(np.concatenate(flags))
 
 
-def _filled(variant: str) -> Measure:
-    def measure(evidence: Evidence) -> Outcome:
-        totals = np.vstack([_total(evidence, variant, count) for count in flows(evidence)])
-        means = totals.mean(axis=1)
-        return mean_of(totals.mean(axis=0), note=f"from {means.min():.2f} to {means.max():.2f} Mbit/s")
-
-    return measure
-
-
-claim("W-F12-3")(_filled("newreno"))
-claim("W-F12-4")(_filled("westwoodp"))
+@estimate
+def mean_total_over_flows(evidence: Evidence, variant: str) -> Outcome:
+    totals = np.vstack([_total(evidence, variant, count) for count in flows(evidence)])
+    means = totals.mean(axis=1)
+    return mean_of(totals.mean(axis=0), note=f"from {means.min():.2f} to {means.max():.2f} Mbit/s")
 
 
 @claim("W-F13-1")
@@ -119,19 +113,11 @@ def _ends(evidence: Evidence, variant: str) -> tuple[Values, Values]:
     return segments.min(axis=1), segments.max(axis=1)
 
 
-def _end(variant: str, which: int) -> Measure:
-    def measure(evidence: Evidence) -> Outcome:
-        paper = printed.final_sequence_numbers(variant)[which]
-        values = _ends(evidence, variant)[which]
-        return mean_of(values, note=f"{signed(100 * (values.mean() / paper - 1))} %")
-
-    return measure
-
-
-claim("W-F14-1")(_end("newreno", 0))
-claim("W-F14-2")(_end("newreno", 1))
-claim("W-F15-1")(_end("westwoodp", 0))
-claim("W-F15-2")(_end("westwoodp", 1))
+@estimate
+def final_sequence_number(evidence: Evidence, variant: str, which: int) -> Outcome:
+    paper = printed.final_sequence_numbers(variant)[which]
+    values = _ends(evidence, variant)[which]
+    return mean_of(values, note=f"{signed(100 * (values.mean() / paper - 1))} %")
 
 
 def _width(evidence: Evidence, variant: str) -> Values:

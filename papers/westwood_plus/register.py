@@ -14,4 +14,4 @@ Measure = Callable[[Evidence], Outcome]
 
 REGISTER: Register[Evidence] = Register(Path(__file__).with_name("claims.toml"))
 
-claim = REGISTER.claim
+claim, estimate = REGISTER.claim, REGISTER.estimate
