@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -19,25 +20,17 @@ from .printed import TERMS
 from .register import (
     THROUGHPUT_COLUMNS,
     Values,
-    against_vegas,
     case_names,
     claim,
     estimate,
     maximum,
     minimum,
     only_ca,
-    sign_of,
     throughput_columns,
 )
 from .scenarios import BACKGROUNDS
 
 # Section VIII-D.1: slow start
-
-
-@claim("VR-Q-68")
-def share_of_slow_start_against_reno_less_vegas(evidence: Evidence) -> Outcome:
-    reno, vegas = (evidence.phases("thr", "low", background).percent["ss"] for background in BACKGROUNDS)
-    return Outcome.of(reno - vegas, holds=reno > vegas)
 
 
 def _phase_keys(evidence: Evidence, phase: int, level: str, load: str) -> list[str]:
@@ -136,14 +129,9 @@ def _corrected_gains(evidence: Evidence, load: str) -> list[Values]:
     ]
 
 
-@claim("VR-Q-80")
-def smaller_wan_gain_of_vegas(evidence: Evidence) -> Outcome:
-    return Outcome.of(minimum(_corrected_gains(evidence, "wan")))
-
-
-@claim("VR-Q-81")
-def larger_wan_gain_of_vegas(evidence: Evidence) -> Outcome:
-    return Outcome.of(maximum(_corrected_gains(evidence, "wan")))
+@estimate
+def wan_gain(evidence: Evidence, extreme: Literal["smaller", "larger"]) -> Outcome:
+    return Outcome.of((minimum if extreme == "smaller" else maximum)(_corrected_gains(evidence, "wan")))
 
 
 @claim("VR-Q-82")
@@ -160,10 +148,6 @@ def least_shortfall_of_wan_gain(evidence: Evidence) -> Outcome:
 @claim("VR-Q-83")
 def least_wan_gain_over_both_backgrounds(evidence: Evidence) -> Outcome:
     return above(_corrected_gains(evidence, "wan"))
-
-
-claim("VR-Q-84")(sign_of("thr", "wan", "reno", "ss", -1))
-claim("VR-Q-85")(sign_of("thr", "wan", "vegasfix", "ss", -1))
 
 
 @claim("VR-Q-86")
@@ -207,19 +191,21 @@ def share_of_slow_start_less_recovery_at_low_load(evidence: Evidence) -> Outcome
     return Outcome.of(shares["ss"] - shares["rec"], holds=shares["ss"] > shares["rec"])
 
 
-def _seven_high_claims() -> None:
-    """Register the shares of section VIII-D.2, seven factors at high load."""
-    pairs = [(letter, background) for letter in "FDCE" for background in ("reno", "vegasfix")]
-    for number, (letter, background) in enumerate(pairs, start=90):
-
-        def measure(evidence: Evidence, letter: str = letter, background: str = background) -> Outcome:
-            effects = evidence.seven("thr", "high", background)
-            return Outcome.of(effects.percent[letter], interval=effects.percent_interval(letter))
-
-        claim(f"VR-Q-{number}")(measure)
+@estimate
+def share_of_seven_at_high_load(evidence: Evidence, letter: str, background: str) -> Outcome:
+    effects = evidence.seven("thr", "high", background)
+    return Outcome.of(effects.percent[letter], interval=effects.percent_interval(letter))
 
 
-_seven_high_claims()
+@estimate
+def share_against_reno_less_vegas(
+    evidence: Evidence, design: Literal["phases", "seven"], load: str, term: str
+) -> Outcome:
+    """Return by how much a share of variation in throughput is larger against Reno, percentage points."""
+    reno, vegas = (
+        getattr(evidence, design)("thr", load, background).percent[term] for background in BACKGROUNDS
+    )
+    return Outcome.of(reno - vegas, holds=reno > vegas)
 
 
 @claim("VR-Q-98")
@@ -236,12 +222,6 @@ def lead_of_f_against_vegas(evidence: Evidence) -> Outcome:
     return Outcome.of(
         gap, holds=gap > 0, note=listing("ABCDEFG", [shares[letter] for letter in "ABCDEFG"], "{:.1f} %")
     )
-
-
-@claim("VR-Q-100")
-def share_of_f_against_reno_less_vegas(evidence: Evidence) -> Outcome:
-    reno, vegas = (evidence.seven("thr", "high", background).percent["F"] for background in BACKGROUNDS)
-    return Outcome.of(reno - vegas, holds=reno > vegas)
 
 
 @estimate
@@ -292,11 +272,6 @@ def timeouts_after_several_losses_saved_by_d(evidence: Evidence) -> Outcome:
         evidence.pooled(_letter_keys("D", level, "high"), "timeouts_multiple_loss") for level in (True, False)
     )
     return Outcome.of(off - on, holds=off > on, note=f"{off[0]:.2f} without D, {on[0]:.2f} with it")
-
-
-@claim("VR-Q-108")
-def throughput_reno_loses_against_vegas(evidence: Evidence) -> Outcome:
-    return against_vegas(evidence, "reno", ("high",))
 
 
 @claim("VR-Q-109")

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from dumbbell import factorial, statistics
@@ -176,8 +178,9 @@ def least_window_of_vegas(evidence: Evidence) -> Outcome:
 # The worked example and the design
 
 
-def _example(term: str) -> tuple[float, float]:
-    """Return the effect of a term in the low Reno column recomputed from its cells, and its printed half-width's value."""
+@estimate
+def worked_interval(_evidence: Evidence, part: Literal["centre", "half_width"]) -> Outcome:
+    """Return the effect of ss in the low Reno column recomputed from its cells, or its printed half-width's value."""
     column = effect_column("VI", "reno")
     cells = {f"{index:03b}": column.cell_mean(f"{index:03b}") for index in range(8)}
     # Two values per cell around its mean: the analysis of the package then has to return the effects they came from.
@@ -185,7 +188,7 @@ def _example(term: str) -> tuple[float, float]:
         {cell: (mean - 1, mean + 1) for cell, mean in cells.items()}, ("ss", "ca", "rec")
     )
     half = factorial.half_widths(column.s_e(), cells=8, replications=50).one_sided
-    return float(analysis.effects[term]), float(half)
+    return Outcome.of(float(analysis.effects["ss"] if part == "centre" else half))
 
 
 @claim("VR-EX-01")
@@ -194,16 +197,6 @@ def worked_throughput_of_cell(_evidence: Evidence) -> Outcome:
     effects = {term.replace("_", ":"): value for term, value in effect_column("VI", "reno").effect.items()}
     cells = factorial.cells_from_effects(effects, ("ss", "ca", "rec"))
     return Outcome.of(float(cells[data()["example"]["cell"]]))
-
-
-@claim("VR-EX-02")
-def worked_centre_of_interval(_evidence: Evidence) -> Outcome:
-    return Outcome.of(_example("ss")[0])
-
-
-@claim("VR-EX-03")
-def worked_half_width_of_interval(_evidence: Evidence) -> Outcome:
-    return Outcome.of(_example("ss")[1])
 
 
 def _stated_size(evidence: Evidence) -> FactorEffects:

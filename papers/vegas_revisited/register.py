@@ -7,7 +7,7 @@ inequality, on which resamples it holds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,6 @@ from dumbbell.judge.estimate import Outcome, above, listing
 from .evidence import Evidence, FactorEffects
 from .scenarios import BACKGROUNDS
 
-Measure = Callable[[Evidence], Outcome]
 Values = NDArray[np.float64]
 
 # Foregrounds of both loads with the background they meet in Tables I and II.
@@ -53,30 +52,28 @@ def case_names(cases: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{load}/{background}" for load, background in cases]
 
 
-def sign_outcome(effects: FactorEffects, term: str, expected: int, note: str = "") -> Outcome:
-    """Return whether the effect of a term has the expected sign, with its 90 % interval as a note."""
+@estimate
+def sign_of(evidence: Evidence, metric: str, load: str, background: str, term: str, expected: int) -> Outcome:
+    """Return whether an effect of the three-factor design has the expected sign, with its 90 % interval as a note."""
+    effects = evidence.phases(metric, load, background)
     low, high = effects.interval(term)
     found = np.sign(effects.terms[term])
-    text = f"effect {effects.terms[term][0]:.2f}, 90 % interval {low:.2f} to {high:.2f}"
     return Outcome.of(
         float(found[0]),
         holds=found == expected,
         interval=(math.nan, math.nan),
-        note=f"{text}; {note}" if note else text,
+        note=f"effect {effects.terms[term][0]:.2f}, 90 % interval {low:.2f} to {high:.2f}",
     )
 
 
-def share_of(metric: str, load: str, background: str, term: str) -> Measure:
-    """Return the measure of a share of variation, %: of a term of the three-factor design, or of the error."""
-
-    def measure(evidence: Evidence) -> Outcome:
-        effects = evidence.phases(metric, load, background)
-        interval = None if term == "error" else effects.percent_interval(term)
-        return Outcome.of(
-            effects.percent[term], interval=interval, note=evidence.spread_note(metric, load, background)
-        )
-
-    return measure
+@estimate
+def share_of(evidence: Evidence, metric: str, load: str, background: str, term: str) -> Outcome:
+    """Return a share of variation, %: of a term of the three-factor design, or of the error."""
+    effects = evidence.phases(metric, load, background)
+    interval = None if term == "error" else effects.percent_interval(term)
+    return Outcome.of(
+        effects.percent[term], interval=interval, note=evidence.spread_note(metric, load, background)
+    )
 
 
 def throughput_columns(evidence: Evidence) -> list[FactorEffects]:
@@ -84,6 +81,7 @@ def throughput_columns(evidence: Evidence) -> list[FactorEffects]:
     return [evidence.phases("thr", load, background) for load, background in THROUGHPUT_COLUMNS]
 
 
+@estimate
 def against_vegas(evidence: Evidence, foreground: str, loads: Sequence[str]) -> Outcome:
     """Return by how much a foreground is slower against released Vegas than against Reno, KB/s."""
     margins = [
@@ -91,11 +89,6 @@ def against_vegas(evidence: Evidence, foreground: str, loads: Sequence[str]) -> 
         for load in loads
     ]
     return above(margins, "paired runs; " + listing(loads, margins))
-
-
-def sign_of(metric: str, load: str, background: str, term: str, expected: int) -> Measure:
-    """Return the measure of the sign of an effect in the three-factor design."""
-    return lambda evidence: sign_outcome(evidence.phases(metric, load, background), term, expected)
 
 
 def only_ca(evidence: Evidence, load: str) -> list[Values]:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,17 @@ from dumbbell.claims import Claim
 from dumbbell.judge.estimate import NotMeasured, Outcome
 
 from .evidence import Evidence
-from .printed import CELLS, EFFECT_TABLES, TERMS, data, effect_column, foreground_table, printed_column
-from .register import share_of
+from .printed import (
+    CELLS,
+    EFFECT_TABLES,
+    TERMS,
+    EffectColumn,
+    data,
+    effect_column,
+    foreground_table,
+    printed_column,
+)
+from .register import share_of, sign_of
 from .replay import replay
 from .scenarios import ALIASES, BACKGROUNDS
 
@@ -74,15 +85,10 @@ def _share_tolerance(share: float) -> float:
     return 5.0 if share < 10 else 10.0 if share <= 30 else 15.0
 
 
-def _mean(metric: str, foreground: str, background: str, load: str) -> Callable[[Evidence], Outcome]:
-    """Return the measure of a configuration's mean."""
-
-    def measure(evidence: Evidence) -> Outcome:
-        values = evidence.metric(metric, foreground, background, load)
-        interval = evidence.interval(metric, foreground, background, load)
-        return Outcome.of(values, interval=(interval.low, interval.high))
-
-    return measure
+def _mean(evidence: Evidence, configuration: Configuration) -> Outcome:
+    """Return a configuration's mean."""
+    interval = evidence.interval(*configuration)
+    return Outcome.of(evidence.metric(*configuration), interval=(interval.low, interval.high))
 
 
 def _means() -> Iterator[tuple[str, str, Configuration, float]]:
@@ -130,7 +136,7 @@ def _foreground_claims() -> Iterator[Claim[Evidence]]:
             tolerance_kind="rel",
             tolerance=MEAN_TOLERANCE[metric, load],
             scenario=f"table-{NUMBERS[table]}",
-            measure=_mean(*configuration),
+            measure=partial(_mean, configuration=configuration),
         )
 
 
@@ -165,7 +171,7 @@ def _replay() -> Iterator[Claim[Evidence]]:
                 paper_value=float(value),
                 tolerance_kind="abs",
                 scenario="table-3",
-                measure=_replayed(row, column, corrected=False),
+                measure=partial(_replayed, row=row, column=column, corrected=False),
             )
     yield Claim(
         id=f"VR-T3-{next(serial):02d}",
@@ -190,18 +196,15 @@ def _replay() -> Iterator[Claim[Evidence]]:
             paper_value=float(fixed[name][index]),
             tolerance_kind="abs",
             scenario="table-3",
-            measure=_replayed(row, column, corrected=True),
+            measure=partial(_replayed, row=row, column=column, corrected=True),
         )
 
 
-def _replayed(row: int, column: str, *, corrected: bool) -> Callable[[Evidence], Outcome]:
-    def measure(_evidence: Evidence) -> Outcome:
-        value = getattr(replay(corrected=corrected)[row], column)
-        if value is None:
-            raise NotMeasured("The replay made no check at this event.")
-        return Outcome.of(float(value))
-
-    return measure
+def _replayed(_evidence: Evidence, row: int, column: str, corrected: bool) -> Outcome:
+    value = getattr(replay(corrected=corrected)[row], column)
+    if value is None:
+        raise NotMeasured("The replay made no check at this event.")
+    return Outcome.of(float(value))
 
 
 def _broken_invariant(_evidence: Evidence) -> Outcome:
@@ -213,175 +216,179 @@ def _broken_invariant(_evidence: Evidence) -> Outcome:
     )
 
 
-def _effect(metric: str, load: str, background: str, term: str) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        effects = evidence.phases(metric, load, background)
-        return Outcome.of(effects.terms[term], interval=effects.interval(term))
-
-    return measure
+def _effect(evidence: Evidence, metric: str, load: str, background: str, term: str) -> Outcome:
+    effects = evidence.phases(metric, load, background)
+    return Outcome.of(effects.terms[term], interval=effects.interval(term))
 
 
-def _spread(metric: str, load: str, background: str, what: str) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        effects = evidence.phases(metric, load, background)
-        if what == "quantile":
-            return Outcome.of(float(effects.hw_one_sided[0] / effects.s_q[0]))
-        note = "" if what == "s_e" else evidence.spread_note(metric, load, background)
-        return Outcome.of(getattr(effects, what), note=note)
-
-    return measure
+def _spread(evidence: Evidence, metric: str, load: str, background: str, what: str) -> Outcome:
+    effects = evidence.phases(metric, load, background)
+    if what == "quantile":
+        return Outcome.of(float(effects.hw_one_sided[0] / effects.s_q[0]))
+    note = "" if what == "s_e" else evidence.spread_note(metric, load, background)
+    return Outcome.of(getattr(effects, what), note=note)
 
 
-def _sum_of_shares(metric: str, load: str, background: str) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        effects = evidence.phases(metric, load, background)
-        return Outcome.of(float(sum(share[0] for share in effects.percent.values())))
-
-    return measure
+def _sum_of_shares(evidence: Evidence, metric: str, load: str, background: str) -> Outcome:
+    effects = evidence.phases(metric, load, background)
+    return Outcome.of(float(sum(share[0] for share in effects.percent.values())))
 
 
 def _significant(
-    metric: str, load: str, background: str, term: str, expected: bool, which: str = "hw_one_sided"
-) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        effects = evidence.phases(metric, load, background)
-        effect, half = effects.terms[term], getattr(effects, which)
-        flags = np.abs(effect) > half
-        note = f"effect {effect[0]:.2f}, half-width {half[0]:.2f}"
-        if flags[0] != expected:
-            # The share of the same effect with the spread of the paper's runs.
-            spread = printed_column(metric, load, background).s_e() / float(effects.s_e[0])
-            would = abs(float(effect[0])) > float(half[0]) * spread
-            note += f"; with the paper's spread the half-width would be {float(half[0]) * spread:.2f} and the effect "
-            note += "significant" if would else "not significant"
-        return Outcome.of(float(flags[0]), holds=flags == expected, interval=(math.nan, math.nan), note=note)
+    evidence: Evidence,
+    metric: str,
+    load: str,
+    background: str,
+    term: str,
+    expected: bool,
+    which: str = "hw_one_sided",
+) -> Outcome:
+    effects = evidence.phases(metric, load, background)
+    effect, half = effects.terms[term], getattr(effects, which)
+    flags = np.abs(effect) > half
+    note = f"effect {effect[0]:.2f}, half-width {half[0]:.2f}"
+    if flags[0] != expected:
+        # The share of the same effect with the spread of the paper's runs.
+        spread = printed_column(metric, load, background).s_e() / float(effects.s_e[0])
+        would = abs(float(effect[0])) > float(half[0]) * spread
+        note += (
+            f"; with the paper's spread the half-width would be {float(half[0]) * spread:.2f} and the effect "
+        )
+        note += "significant" if would else "not significant"
+    return Outcome.of(float(flags[0]), holds=flags == expected, interval=(math.nan, math.nan), note=note)
 
-    return measure
 
+@dataclass(frozen=True)
+class _Column:
+    """What the claims on a column of a table of effects share.
 
-def _signed(
-    metric: str, load: str, background: str, term: str, expected: int
-) -> Callable[[Evidence], Outcome]:
-    def measure(evidence: Evidence) -> Outcome:
-        effects = evidence.phases(metric, load, background)
-        low, high = effects.interval(term)
-        return Outcome.of(
-            float(np.sign(effects.terms[term][0])),
-            holds=np.sign(effects.terms[term]) == expected,
-            interval=(math.nan, math.nan),
-            note=f"effect {effects.terms[term][0]:.2f}, 90 % interval {low:.2f} to {high:.2f}",
+    Parameters
+    ----------
+    table
+        Roman number of the table.
+    background
+        Background of the column.
+    """
+
+    table: str
+    background: str
+
+    @cached_property
+    def printed(self) -> EffectColumn:
+        """The column as printed."""
+        return effect_column(self.table, self.background)
+
+    @property
+    def metric(self) -> str:
+        """Short name of what was measured."""
+        return SHORT[self.printed.metric]
+
+    @property
+    def units(self) -> str:
+        """Units of the effects."""
+        return QUANTITY[self.metric][1]
+
+    @property
+    def place(self) -> str:
+        """Load and background in words."""
+        return f"{WHERE[self.printed.load]}, {FOREGROUND[self.background]} background"
+
+    @property
+    def prefix(self) -> str:
+        """How the names of the claims on the column begin."""
+        return f"VR-T{NUMBERS[self.table]}{'R' if self.background == 'reno' else 'V'}"
+
+    def claim(
+        self, name: str, statement: str, measure: Callable[..., Outcome], *, derived: bool = True, **rest: Any
+    ) -> Claim[Evidence]:
+        """Return a claim with the place in its statement; `measure` also takes metric, load and background."""
+        where = {"metric": self.metric, "load": self.printed.load, "background": self.background}
+        return Claim(
+            id=name,
+            source=f"table {self.table}{' (derived)' if derived else ''}",
+            statement=statement,
+            scenario=f"table-{NUMBERS[self.table]}",
+            measure=partial(measure, **where),
+            **rest,
         )
 
-    return measure
 
-
-def _column_prefix(table: str, background: str) -> str:
-    """Return how the names of the claims on a column of effects begin."""
-    return f"VR-T{NUMBERS[table]}{'R' if background == 'reno' else 'V'}"
+COLUMNS = tuple(_Column(*which) for which in itertools.product(EFFECT_TABLES, BACKGROUNDS))
 
 
 def _effect_claims() -> Iterator[Claim[Evidence]]:
     """Yield effects, shares, half-widths, marks and signs of Tables VI to IX and XI."""
-    for table, background in itertools.product(EFFECT_TABLES, BACKGROUNDS):
-        column = effect_column(table, background)
-        metric, load = SHORT[column.metric], column.load
-        verb = "throughput" if metric == "thr" else "retransmitted data"
-        units = QUANTITY[metric][1]
-        number = NUMBERS[table]
-        serial = itertools.count(1)
-        place = f"{WHERE[load]}, {FOREGROUND[background]} background"
+    for column in COLUMNS:
+        described = (*_sizes(column), *_marks(column))
+        for number, (statement, measure, rest) in enumerate(described, start=1):
+            name, words = f"{column.prefix}-{number:02d}", f"{statement}, {column.place}"
+            yield column.claim(name, words, measure, derived=False, **rest)
 
-        def claim(
-            statement: str,
-            measure: Callable[[Evidence], Outcome],
-            *,
-            number: int = number,
-            background: str = background,
-            serial: Iterator[int] = serial,
-            place: str = place,
-            table: str = table,
-            **rest: Any,
-        ) -> Claim[Evidence]:
-            return Claim(
-                id=f"{_column_prefix(table, background)}-{next(serial):02d}",
-                source=f"table {table}",
-                statement=f"{statement}, {place}",
-                scenario=f"table-{number}",
-                measure=measure,
-                **rest,
-            )
 
-        yield claim(
-            "mean of all runs of the design",
-            _effect(metric, load, background, "mean"),
-            kind="value",
-            units=units,
-            paper_value=column.effect["mean"],
-            tolerance_kind="rel",
-            tolerance=GRAND_MEAN_TOLERANCE[load],
+Described = tuple[str, Callable[..., Outcome], Mapping[str, Any]]
+"""Statement, measure and remaining fields of a claim."""
+
+
+def _sizes(column: _Column) -> Iterator[Described]:
+    """Yield the claims on the values in a column."""
+    printed, units = column.printed, column.units
+
+    def value(paper: float, kind: str, tolerance: float, units: str = units) -> dict[str, Any]:
+        return {
+            "kind": "value",
+            "units": units,
+            "paper_value": paper,
+            "tolerance_kind": kind,
+            "tolerance": tolerance,
+        }
+
+    mean = value(printed.effect["mean"], "rel", GRAND_MEAN_TOLERANCE[printed.load])
+    yield "mean of all runs of the design", partial(_effect, term="mean"), mean
+    for term in TERMS:
+        tolerance = _effect_tolerance(printed.effect[term], printed.half_width)
+        yield f"effect of {term}", partial(_effect, term=term), value(printed.effect[term], "abs", tolerance)
+    for term in (*TERMS, "error"):
+        share = printed.percent[term]
+        statement = (
+            f"share of the variation that {term} explains" if term != "error" else "share of the error"
         )
-        for term in TERMS:
-            yield claim(
-                f"effect of {term}",
-                _effect(metric, load, background, term),
-                kind="value",
-                units=units,
-                paper_value=column.effect[term],
-                tolerance_kind="abs",
-                tolerance=_effect_tolerance(column.effect[term], column.half_width),
-            )
-        for term in (*TERMS, "error"):
-            yield claim(
-                f"share of the variation that {term} explains" if term != "error" else "share of the error",
-                share_of(metric, load, background, term),
-                kind="value",
-                units="%",
-                paper_value=column.percent[term],
-                tolerance_kind="abs",
-                tolerance=15.0 if term == "error" else _share_tolerance(column.percent[term]),
-            )
-        yield claim(
-            "the row of half-widths labelled 90 %, with the quantile at 0.90",
-            _spread(metric, load, background, "hw_one_sided"),
-            kind="value",
-            units=units,
-            paper_value=column.half_width,
-            tolerance_kind="rel",
-            tolerance=SPREAD_TOLERANCE,
+        tolerance = 15.0 if term == "error" else _share_tolerance(share)
+        yield statement, partial(share_of, term=term), value(share, "abs", tolerance, "%")
+    yield (
+        "the row of half-widths labelled 90 %, with the quantile at 0.90",
+        partial(_spread, what="hw_one_sided"),
+        value(printed.half_width, "rel", SPREAD_TOLERANCE),
+    )
+    yield (
+        "derived: the shares of the effects and of the error add to 100",
+        _sum_of_shares,
+        value(round(sum(printed.percent.values()), 2), "abs", 0.05, "%") | {"evidence": "definition"},
+    )
+
+
+def _marks(column: _Column) -> Iterator[Described]:
+    """Yield the claims on the marks and signs of a column."""
+    printed = column.printed
+    verb = "throughput" if column.metric == "thr" else "retransmitted data"
+    for term in TERMS:
+        marked = term in printed.not_significant
+        ratio = abs(printed.effect[term]) / printed.half_width
+        close = " (close to the limit)" if abs(ratio - 1) <= 0.3 else ""
+        yield (
+            f"{term} is {'not ' if marked else ''}significant by the printed half-width{close}",
+            partial(_significant, term=term, expected=not marked),
+            {"kind": "sign", "units": "flag", "paper_value": 0.0 if marked else 1.0},
         )
-        yield claim(
-            "derived: the shares of the effects and of the error add to 100",
-            _sum_of_shares(metric, load, background),
-            kind="value",
-            evidence="definition",
-            units="%",
-            paper_value=round(sum(column.percent.values()), 2),
-            tolerance_kind="abs",
-            tolerance=0.05,
+    for term in TERMS:
+        if term in printed.not_significant:
+            continue
+        sign = 1 if printed.effect[term] > 0 else -1
+        weak = " (less than two half-widths)" if abs(printed.effect[term]) < 2 * printed.half_width else ""
+        yield (
+            f"{term} {'raises' if sign > 0 else 'lowers'} {verb}{weak}",
+            partial(sign_of, term=term, expected=sign),
+            {"kind": "sign", "units": "sign", "paper_value": float(sign)},
         )
-        for term in TERMS:
-            marked = term in column.not_significant
-            ratio = abs(column.effect[term]) / column.half_width
-            close = " (close to the limit)" if abs(ratio - 1) <= 0.3 else ""
-            yield claim(
-                f"{term} is {'not ' if marked else ''}significant by the printed half-width{close}",
-                _significant(metric, load, background, term, not marked),
-                kind="sign",
-                units="flag",
-                paper_value=0.0 if marked else 1.0,
-            )
-        for term in TERMS:
-            if term in column.not_significant:
-                continue
-            up = column.effect[term] > 0
-            weak = " (less than two half-widths)" if abs(column.effect[term]) < 2 * column.half_width else ""
-            yield claim(
-                f"{term} {'raises' if up else 'lowers'} {verb}{weak}",
-                _signed(metric, load, background, term, 1 if up else -1),
-                kind="sign",
-                units="sign",
-                paper_value=1.0 if up else -1.0,
-            )
 
 
 def _cell_claims() -> Iterator[Claim[Evidence]]:
@@ -389,113 +396,94 @@ def _cell_claims() -> Iterator[Claim[Evidence]]:
     serial = itertools.count(1)
     first = _first_claims()
     names = {cell: name for name, cell in ALIASES.items()}
-    for table, background, cell in itertools.product(EFFECT_TABLES, BACKGROUNDS, CELLS):
-        column = effect_column(table, background)
-        metric = SHORT[column.metric]
-        words, units = QUANTITY[metric]
+    for column, cell in itertools.product(COLUMNS, CELLS):
         levels = ", ".join(
             f"{phase} {'on' if bit == '1' else 'off'}"
             for phase, bit in zip(("ss", "ca", "rec"), cell, strict=True)
         )
-        number = NUMBERS[table]
-        name = f"VR-CELL-{next(serial):02d}"
-        yield Claim(
-            id=name,
-            source=f"table {table} (derived)",
+        name, load = f"VR-CELL-{next(serial):02d}", column.printed.load
+
+        def mean(evidence: Evidence, metric: str, load: str, background: str, cell: str = cell) -> Outcome:
+            return _mean(evidence, (metric, f"cell{cell}", background, load))
+
+        yield column.claim(
+            name,
+            f"derived: {QUANTITY[column.metric][0]} with {levels}, from the effects; {column.place}",
+            mean,
             kind="value",
             evidence="definition" if name in DECIDING else "measured",
-            repeats=first.get((metric, names.get(f"cell{cell}", cell), background, column.load), ""),
-            statement=f"derived: {words} with {levels}, from the effects; {WHERE[column.load]}, "
-            f"{FOREGROUND[background]} background",
-            units=units,
-            paper_value=round(column.cell_mean(cell), 2),
+            repeats=first.get((column.metric, names.get(f"cell{cell}", cell), column.background, load), ""),
+            units=column.units,
+            paper_value=round(column.printed.cell_mean(cell), 2),
             tolerance_kind="rel",
-            tolerance=MEAN_TOLERANCE[metric, column.load],
-            scenario=f"table-{number}",
-            measure=_mean(metric, f"cell{cell}", background, column.load),
+            tolerance=MEAN_TOLERANCE[column.metric, load],
         )
 
 
 def _spread_claims() -> Iterator[Claim[Evidence]]:
     """Yield the spread between runs that the shares imply, and which quantile the printed half-widths used."""
+    serial = itertools.count(1)
+    for column in COLUMNS:
+        printed = column.printed
+        # The first two are the printed half-width but for a factor.
+        implied = {
+            "repeats": f"{column.prefix}-{HALF_WIDTH:02d}",
+            "units": column.units,
+            "tolerance_kind": "rel",
+            "tolerance": SPREAD_TOLERANCE,
+        }
+        derived: tuple[tuple[str, str, float, Mapping[str, Any]], ...] = (
+            ("standard deviation between runs of a cell", "s_e", round(printed.s_e(), 2), implied),
+            (
+                "half-width of a two-sided 90 % interval, with the quantile at 0.95",
+                "hw_two_sided",
+                round(_two_sided(printed), 2),
+                implied,
+            ),
+            (
+                "the printed half-width over the standard error is the quantile at 0.90",
+                "quantile",
+                round(printed.half_width / printed.s_q(), 3),
+                {"evidence": "definition", "tolerance_kind": "abs", "tolerance": 0.03},
+            ),
+        )
+        for statement, what, paper, rest in derived:
+            yield column.claim(
+                f"VR-SE-{next(serial):02d}",
+                f"derived: {statement}, {column.place}",
+                partial(_spread, what=what),
+                kind="value",
+                paper_value=paper,
+                **rest,
+            )
+
+
+def _two_sided(printed: EffectColumn) -> float:
+    """Return the half-width of a two-sided 90 % interval from the printed shares."""
     from scipy import stats
 
-    serial = itertools.count(1)
-    for table, background in itertools.product(EFFECT_TABLES, BACKGROUNDS):
-        column = effect_column(table, background)
-        metric, load = SHORT[column.metric], column.load
-        units = QUANTITY[metric][1]
-        place = f"{WHERE[load]}, {FOREGROUND[background]} background"
-        number = NUMBERS[table]
-        common: dict[str, Any] = {
-            "source": f"table {table} (derived)",
-            "kind": "value",
-            "scenario": f"table-{number}",
-        }
-        # Both are the printed half-width but for a factor.
-        half_width = f"{_column_prefix(table, background)}-{HALF_WIDTH:02d}"
-        yield Claim(
-            id=f"VR-SE-{next(serial):02d}",
-            repeats=half_width,
-            statement=f"derived: standard deviation between runs of a cell, {place}",
-            units=units,
-            paper_value=round(column.s_e(), 2),
-            tolerance_kind="rel",
-            tolerance=SPREAD_TOLERANCE,
-            measure=_spread(metric, load, background, "s_e"),
-            **common,
-        )
-        yield Claim(
-            id=f"VR-SE-{next(serial):02d}",
-            repeats=half_width,
-            statement=f"derived: half-width of a two-sided 90 % interval, with the quantile at 0.95, {place}",
-            units=units,
-            paper_value=round(float(stats.t.ppf(0.95, 392)) * column.s_q(), 2),
-            tolerance_kind="rel",
-            tolerance=SPREAD_TOLERANCE,
-            measure=_spread(metric, load, background, "hw_two_sided"),
-            **common,
-        )
-        yield Claim(
-            id=f"VR-SE-{next(serial):02d}",
-            evidence="definition",
-            statement=f"derived: the printed half-width over the standard error is the quantile at 0.90, {place}",
-            paper_value=round(column.half_width / column.s_q(), 3),
-            tolerance_kind="abs",
-            tolerance=0.03,
-            measure=_spread(metric, load, background, "quantile"),
-            **common,
-        )
+    return float(stats.t.ppf(0.95, 392)) * printed.s_q()
 
 
 def _flip_claims() -> Iterator[Claim[Evidence]]:
     """Yield the marks that a true two-sided 90 % interval would turn around."""
-    from scipy import stats
-
     serial = itertools.count(1)
-    for table, background in itertools.product(EFFECT_TABLES, BACKGROUNDS):
-        column = effect_column(table, background)
-        metric, load = SHORT[column.metric], column.load
-        half = float(stats.t.ppf(0.95, 392)) * column.s_q()
-        number = NUMBERS[table]
-        for term in TERMS:
-            if term in column.not_significant or abs(column.effect[term]) > half:
-                continue
-            yield Claim(
-                id=f"VR-FLIP-{next(serial):02d}",
-                source=f"table {table} (derived)",
-                kind="sign",
-                statement=f"derived: {term}, printed as significant, is not by a two-sided 90 % interval, "
-                f"{WHERE[load]}, {FOREGROUND[background]} background",
-                units="flag",
-                paper_value=0.0,
-                scenario=f"table-{number}",
-                measure=_significant(metric, load, background, term, expected=False, which="hw_two_sided"),
-            )
+    for column, term in itertools.product(COLUMNS, TERMS):
+        printed = column.printed
+        if term in printed.not_significant or abs(printed.effect[term]) > _two_sided(printed):
+            continue
+        yield column.claim(
+            f"VR-FLIP-{next(serial):02d}",
+            f"derived: {term}, printed as significant, is not by a two-sided 90 % interval, {column.place}",
+            partial(_significant, term=term, expected=False, which="hw_two_sided"),
+            kind="sign",
+            units="flag",
+            paper_value=0.0,
+        )
 
 
-def _ratio(over: Configuration, under: Configuration) -> Callable[[Evidence], Outcome]:
-    return lambda evidence: Outcome.of(evidence.metric(*over) / evidence.metric(*under))
+def _ratio(evidence: Evidence, over: Configuration, under: Configuration) -> Outcome:
+    return Outcome.of(evidence.metric(*over) / evidence.metric(*under))
 
 
 def _printed(configuration: Configuration, table: str) -> float:
@@ -506,103 +494,82 @@ def _printed(configuration: Configuration, table: str) -> float:
     return printed.rows[foreground][printed.columns.index((load, column))]
 
 
+# Of each load and background: statement, tables of the two means, metric, variants with the background each meets (the
+# released or the corrected Vegas, where it is Vegas), tolerances at low and high load.
+RATIOS = (
+    ("throughput of released Vegas over Reno", "I", "I", "thr", "vegas/old", "reno/old", 0.15, 0.25),
+    ("retransmitted data of released Vegas over Reno", "II", "II", "rtx", "vegas/old", "reno/old", 0.3, 0.15),
+    (
+        "throughput of corrected over released Vegas",
+        "IV",
+        "IV",
+        "thr",
+        "vegasfix/new",
+        "vegas/old",
+        0.05,
+        0.05,
+    ),
+    (
+        "retransmitted data of corrected over released Vegas",
+        "V",
+        "V",
+        "rtx",
+        "vegasfix/new",
+        "vegas/old",
+        0.08,
+        0.08,
+    ),
+    ("throughput of corrected Vegas over Reno", "IV", "IV", "thr", "vegasfix/new", "reno/new", 0.15, 0.25),
+    (
+        *("throughput of corrected Vegas without ca over all of it", "XII", "IV"),
+        *("thr", "vegas-noca/new", "vegasfix/new", 0.08, 0.08),
+    ),
+    (
+        *("throughput of corrected Vegas with only ca over Reno", "XII", "XII"),
+        *("thr", "vegas-onlyca/new", "reno/new", 0.08, 0.12),
+    ),
+)
+
+Ratio = tuple[str, tuple[str, str], Configuration, Configuration, float]
+"""Statement, tables, means and tolerance of a ratio."""
+
+
+def _ratios() -> Iterator[Ratio]:
+    for load, kind in itertools.product(("low", "high"), ("reno", "vegas")):
+        met = {"old": kind, "new": "reno" if kind == "reno" else "vegasfix"}
+        place = f"{WHERE[load]}, {'Reno' if kind == 'reno' else 'Vegas'} background"
+        for statement, one, other, metric, above, below, low, high in RATIOS:
+            over, under = (
+                (metric, foreground, met[which], load)
+                for foreground, which in (above.split("/"), below.split("/"))
+            )
+            yield f"{statement}, {place}", (one, other), over, under, low if load == "low" else high
+    for background in BACKGROUNDS:
+        statement = f"throughput of corrected Vegas over Reno in the WAN, {FOREGROUND[background]} background"
+        over, under = (("thr", foreground, background, "wan") for foreground in ("vegasfix", "reno"))
+        yield statement, ("X", "X"), over, under, 0.15
+    for load, tolerance in (("low", 0.05), ("high", 0.15)):
+        statement = f"Reno's throughput against released Vegas over that against Reno, {WHERE[load]}"
+        over, under = (("thr", "reno", background, load) for background in ("vegas", "reno"))
+        yield statement, ("I", "I"), over, under, tolerance
+    over, under = (("thr", "reno", "reno", load) for load in ("high", "low"))
+    yield "Reno's throughput against Reno, high over low load", ("I", "I"), over, under, 0.3
+
+
 def _ratio_claims() -> Iterator[Claim[Evidence]]:
     """Yield ratios of printed means."""
-    serial = itertools.count(1)
-
-    def claim(
-        statement: str, tables: tuple[str, str], over: Configuration, under: Configuration, tolerance: float
-    ) -> Claim[Evidence]:
-        number = NUMBERS[tables[0]]
-        return Claim(
-            id=f"VR-RAT-{next(serial):02d}",
+    for serial, (statement, tables, over, under, tolerance) in enumerate(_ratios(), start=1):
+        yield Claim(
+            id=f"VR-RAT-{serial:02d}",
             source=f"table {tables[0]} (derived)",
             kind="ratio",
             statement=f"derived: {statement}",
             paper_value=round(_printed(over, tables[0]) / _printed(under, tables[1]), 3),
             tolerance_kind="rel",
             tolerance=tolerance,
-            scenario=f"table-{number}",
-            measure=_ratio(over, under),
+            scenario=f"table-{NUMBERS[tables[0]]}",
+            measure=partial(_ratio, over=over, under=under),
         )
-
-    for load, kind in itertools.product(("low", "high"), ("reno", "vegas")):
-        old = kind
-        new = "reno" if kind == "reno" else "vegasfix"
-        place = f"{WHERE[load]}, {'Reno' if kind == 'reno' else 'Vegas'} background"
-        low = load == "low"
-        yield claim(
-            f"throughput of released Vegas over Reno, {place}",
-            ("I", "I"),
-            ("thr", "vegas", old, load),
-            ("thr", "reno", old, load),
-            0.15 if low else 0.25,
-        )
-        yield claim(
-            f"retransmitted data of released Vegas over Reno, {place}",
-            ("II", "II"),
-            ("rtx", "vegas", old, load),
-            ("rtx", "reno", old, load),
-            0.3 if low else 0.15,
-        )
-        yield claim(
-            f"throughput of corrected over released Vegas, {place}",
-            ("IV", "IV"),
-            ("thr", "vegasfix", new, load),
-            ("thr", "vegas", old, load),
-            0.05,
-        )
-        yield claim(
-            f"retransmitted data of corrected over released Vegas, {place}",
-            ("V", "V"),
-            ("rtx", "vegasfix", new, load),
-            ("rtx", "vegas", old, load),
-            0.08,
-        )
-        yield claim(
-            f"throughput of corrected Vegas over Reno, {place}",
-            ("IV", "IV"),
-            ("thr", "vegasfix", new, load),
-            ("thr", "reno", new, load),
-            0.15 if low else 0.25,
-        )
-        yield claim(
-            f"throughput of corrected Vegas without ca over all of it, {place}",
-            ("XII", "IV"),
-            ("thr", "vegas-noca", new, load),
-            ("thr", "vegasfix", new, load),
-            0.08,
-        )
-        yield claim(
-            f"throughput of corrected Vegas with only ca over Reno, {place}",
-            ("XII", "XII"),
-            ("thr", "vegas-onlyca", new, load),
-            ("thr", "reno", new, load),
-            0.08 if low else 0.12,
-        )
-    for background in BACKGROUNDS:
-        yield claim(
-            f"throughput of corrected Vegas over Reno in the WAN, {FOREGROUND[background]} background",
-            ("X", "X"),
-            ("thr", "vegasfix", background, "wan"),
-            ("thr", "reno", background, "wan"),
-            0.15,
-        )
-    for load, tolerance in (("low", 0.05), ("high", 0.15)):
-        yield claim(
-            f"Reno's throughput against released Vegas over that against Reno, {WHERE[load]}",
-            ("I", "I"),
-            ("thr", "reno", "vegas", load),
-            ("thr", "reno", "reno", load),
-            tolerance,
-        )
-    yield claim(
-        "Reno's throughput against Reno, high over low load",
-        ("I", "I"),
-        ("thr", "reno", "reno", "high"),
-        ("thr", "reno", "reno", "low"),
-        0.3,
-    )
 
 
 def claims() -> list[Claim[Evidence]]:
