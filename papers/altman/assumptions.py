@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from dumbbell import (
-    sensitivity,
-)
+from dumbbell import sensitivity
 
 Mover = Literal["reno", "generation", "vegas"]
 """A source with cycles."""
@@ -79,74 +77,79 @@ class Variation(sensitivity.Variation):
 GRIDS = ("steady", "cycles", "threshold", "connections")
 
 
+def _varied(name: str, kinds: tuple[str, ...], assumption: str, value: str, **rest: Any) -> Variation:
+    return Variation(name=name, assumption=assumption, value=value, kinds=kinds, **rest)
+
+
 VARIATIONS: Sequence[Variation] = (
-    Variation(
-        name="constant",
-        assumption="exogenous packets",
-        value="equally spaced instead of each at a random place of its gap",
-        kinds=GRIDS,
+    _varied(
+        "constant",
+        GRIDS,
+        "exogenous packets",
+        "equally spaced instead of each at a random place of its gap",
         assumptions={"exogenous": "constant"},
     ),
-    Variation(
-        name="poisson",
-        assumption="exogenous packets",
-        value="a Poisson process of the same rate",
-        kinds=GRIDS,
+    _varied(
+        "poisson",
+        GRIDS,
+        "exogenous packets",
+        "a Poisson process of the same rate",
         assumptions={"exogenous": "poisson"},
     ),
-    Variation(
-        name="phase",
-        assumption="phase of the source's packets",
-        value="right after a departure in most rows, as the grid's delays have it, instead of spread over the runs",
-        kinds=(*GRIDS, "video"),
+    _varied(
+        "phase",
+        (*GRIDS, "video"),
+        "phase of the source's packets",
+        "right after a departure in most rows, as the grid's delays have it, instead of spread over the runs",
         assumptions={"phase": "as given"},
     ),
-    Variation(
-        name="service",
-        assumption="packet in service",
-        value="counts towards the buffer",
-        kinds=("cycles", "threshold", "connections"),
+    _varied(
+        "service",
+        ("cycles", "threshold", "connections"),
+        "packet in service",
+        "counts towards the buffer",
         assumptions={"counts_service": True},
     ),
-    Variation(
-        name="generation",
-        assumption="growth of Reno",
-        value="a whole packet once a generation instead of 1/W with every acknowledgement",
-        kinds=("cycles",),
+    _varied(
+        "generation",
+        ("cycles",),
+        "growth of Reno",
+        "a whole packet once a generation instead of 1/W with every acknowledgement",
         reno="generation",
     ),
-    Variation(
-        name="spread",
-        assumption="increase of Vegas",
-        value="the engine's default: with the acknowledgements of the round, and expecting by what is in transit",
-        kinds=("steady", "threshold", "connections", "video"),
+    _varied(
+        "spread",
+        ("steady", "threshold", "connections", "video"),
+        "increase of Vegas",
+        "the engine's default: with the acknowledgements of the round, and expecting by what is in transit",
         assumptions={"increase": "spread", "numerator": "in-transit"},
     ),
-    Variation(
-        name="flight",
-        assumption="what is halved",
-        value="the packets outstanding instead of the window",
-        kinds=("cycles",),
+    _varied(
+        "flight",
+        ("cycles",),
+        "what is halved",
+        "the packets outstanding instead of the window",
         assumptions={"reduction_base": "flight"},
     ),
-    Variation(
-        name="impatient",
-        assumption="retransmission timer",
-        value="restarted by the first partial acknowledgement of a recovery only",
-        kinds=("video",),
+    _varied(
+        "impatient",
+        ("video",),
+        "retransmission timer",
+        "restarted by the first partial acknowledgement of a recovery only",
         assumptions={"partial_ack": "impatient"},
     ),
-    Variation(
-        name="synthetic",
-        assumption="video",
-        value="the engine's synthetic video instead of frames of a fixed pattern of types",
-        kinds=("video",),
+    _varied(
+        "synthetic",
+        ("video",),
+        "video",
+        "the engine's synthetic video instead of frames of a fixed pattern of types",
         film=False,
     ),
-    Variation(
-        name="nu",
-        assumption="smallest round-trip time of the model",
-        value="contains 1/(mu - lambda) instead of 1/mu",
+    _varied(
+        "nu",
+        (),
+        "smallest round-trip time of the model",
+        "contains 1/(mu - lambda) instead of 1/mu",
         service="nu",
     ),
 )

@@ -8,11 +8,14 @@ What the paper states is written where the scenarios are made; every field here 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from dumbbell import sensitivity
 
 Figure = Literal["fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs", "startup"]
+
+SWEEPS: tuple[Figure, ...] = ("fig9", "rtt", "fig14", "fig15")
+"""The sweeps of throughput."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,264 +128,200 @@ class Variation(sensitivity.Variation):
 
     assumptions: Assumptions
     text: str = "not stated"
-    figures: tuple[Figure, ...] = ("fig9", "rtt", "fig14", "fig15")
+    figures: tuple[Figure, ...] = SWEEPS
 
+
+AT_EQUAL_TIMES: tuple[Figure, ...] = ("fig9", "fig14", "fig15")
+"""The sweeps with equal round-trip times."""
+
+THRESHOLDS: tuple[Figure, ...] = (*AT_EQUAL_TIMES, "table2", "windows", "pairs")
+"""What moves with the thresholds of the variants."""
 
 FIG9: tuple[Figure, ...] = ("fig9",)
 
 WINDOWS: tuple[Figure, ...] = ("windows",)
 
+
+def _varied(
+    name: str,
+    assumption: str,
+    value: str,
+    *,
+    text: str = "not stated",
+    figures: tuple[Figure, ...] = SWEEPS,
+    **changes: Any,
+) -> Variation:
+    return Variation(
+        name=name,
+        assumption=assumption,
+        value=value,
+        assumptions=replace(BASE, **changes),
+        text=text,
+        figures=figures,
+    )
+
+
 VARIATIONS = (
-    Variation(
-        name="quiet",
-        assumption="cross traffic",
-        value="none",
-        assumptions=replace(BASE, cross=0.0),
-        text="as the paper",
-        figures=("fig9", "rtt", "fig14", "fig15", "startup"),
-    ),
-    Variation(
-        name="cross-1",
-        assumption="cross traffic",
-        value="1 %",
-        assumptions=replace(BASE, cross=0.01),
-        text="none is mentioned",
-        figures=("fig9", "fig14", "fig15"),
-    ),
-    Variation(
-        name="cross-10",
-        assumption="cross traffic",
-        value="10 %",
-        assumptions=replace(BASE, cross=0.1),
-        text="none is mentioned",
-        figures=("fig9", "rtt", "fig14", "fig15"),
-    ),
-    Variation(
-        name="jitter",
-        assumption="sender jitter at equal round-trip times",
-        value="up to one service time",
-        assumptions=replace(BASE, jitter=True),
+    _varied("quiet", "cross traffic", "none", text="as the paper", figures=(*SWEEPS, "startup"), cross=0.0),
+    _varied("cross-1", "cross traffic", "1 %", text="none is mentioned", figures=AT_EQUAL_TIMES, cross=0.01),
+    _varied("cross-10", "cross traffic", "10 %", text="none is mentioned", cross=0.1),
+    _varied(
+        "jitter",
+        "sender jitter at equal round-trip times",
+        "up to one service time",
         text="none is mentioned",
         figures=("fig9", "fig14"),
+        jitter=True,
     ),
-    Variation(
-        name="jitter-alone",
-        assumption="cross traffic",
-        value="none, sender jitter instead",
-        assumptions=replace(BASE, cross=0.0, jitter=True),
+    _varied(
+        "jitter-alone",
+        "cross traffic",
+        "none, sender jitter instead",
         text="none is mentioned",
         figures=("fig9", "fig14"),
+        cross=0.0,
+        jitter=True,
     ),
-    Variation(
-        name="halving",
-        assumption="cut at a loss",
-        value="one half (F off)",
-        assumptions=replace(BASE, mechanisms="ABCDEGHI"),
+    _varied(
+        "halving",
+        "cut at a loss",
+        "one half (F off)",
         text="against Eq. 4",
-        figures=("fig9", "rtt", "fig14", "fig15", "windows"),
+        figures=(*SWEEPS, "windows"),
+        mechanisms="ABCDEGHI",
     ),
-    Variation(
-        name="quiet-halving",
-        assumption="cross traffic and cut at a loss",
-        value="none, and one half",
-        assumptions=replace(BASE, cross=0.0, mechanisms="ABCDEGHI"),
+    _varied(
+        "quiet-halving",
+        "cross traffic and cut at a loss",
+        "none, and one half",
         text="against Eq. 4",
         figures=FIG9,
+        mechanisms="ABCDEGHI",
+        cross=0.0,
     ),
-    Variation(
-        name="every-loss",
-        assumption="cuts in one round trip",
-        value="one for every loss (E off)",
-        assumptions=replace(BASE, mechanisms="ABCDFGHI"),
+    _varied(
+        "every-loss",
+        "cuts in one round trip",
+        "one for every loss (E off)",
         text="against section 2.2.3",
-        figures=("fig9", "fig14", "fig15", "windows"),
+        figures=(*AT_EQUAL_TIMES, "windows"),
+        mechanisms="ABCDFGHI",
     ),
-    Variation(
-        name="simulator",
-        assumption="Delta",
-        value="packets in flight, rounded, as in ns-2",
-        assumptions=replace(BASE, numerator="ns2", round_diff=True),
+    _varied(
+        "simulator",
+        "Delta",
+        "packets in flight, rounded, as in ns-2",
         text="against Eq. 1",
-        figures=("fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs", "startup"),
+        figures=(*SWEEPS, "table2", "windows", "pairs", "startup"),
+        numerator="ns2",
+        round_diff=True,
     ),
-    Variation(
-        name="minimum",
-        assumption="round-trip time in Delta",
-        value="smallest of the round",
-        assumptions=replace(BASE, rtt="minimum"),
+    _varied(
+        "minimum",
+        "round-trip time in Delta",
+        "smallest of the round",
         text='against "smoothed" in section 2.2.1',
-        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
+        figures=THRESHOLDS,
+        rtt="minimum",
     ),
-    Variation(
-        name="newest",
-        assumption="round-trip time in Delta",
-        value="newest",
-        assumptions=replace(BASE, rtt="newest"),
+    _varied(
+        "newest",
+        "round-trip time in Delta",
+        "newest",
         text='against "smoothed" in section 2.2.1',
         figures=("fig9", "table2", "windows", "pairs"),
+        rtt="newest",
     ),
-    Variation(
-        name="spread",
-        assumption="growth by a packet",
-        value="in shares during the next round",
-        assumptions=replace(BASE, increase="spread"),
+    _varied(
+        "spread",
+        "growth by a packet",
+        "in shares during the next round",
         text="against Eq. 2 and Table 1",
-        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
+        figures=THRESHOLDS,
+        increase="spread",
     ),
-    Variation(
-        name="band-mean",
-        assumption="round-trip time that moves CODE's thresholds",
-        value="mean of the round",
-        assumptions=replace(BASE, band_rtt="actual"),
+    _varied(
+        "band-mean",
+        "round-trip time that moves CODE's thresholds",
+        "mean of the round",
         text="against section 4.5",
-        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs"),
+        figures=THRESHOLDS,
+        band_rtt="actual",
     ),
-    Variation(
-        name="no-floor",
-        assumption="scaled thresholds of CODE",
-        value="without a floor",
-        assumptions=replace(BASE, clamp=False),
+    _varied(
+        "no-floor",
+        "scaled thresholds of CODE",
+        "without a floor",
         text="as the pseudo-code; against sections 1 and 4.5",
-        figures=("fig9", "rtt", "fig14", "fig15", "table2", "windows", "pairs"),
+        figures=(*SWEEPS, "table2", "windows", "pairs"),
+        clamp=False,
     ),
-    Variation(
-        name="truncate",
-        assumption="scaled thresholds of CODE",
-        value="whole packets",
-        assumptions=replace(BASE, truncate=True),
-        figures=("fig9", "fig14", "fig15", "pairs"),
+    _varied(
+        "truncate",
+        "scaled thresholds of CODE",
+        "whole packets",
+        figures=(*AT_EQUAL_TIMES, "pairs"),
+        truncate=True,
     ),
-    Variation(
-        name="inclusive",
-        assumption="ends of the band of Vegas-A",
-        value="within",
-        assumptions=replace(BASE, inclusive=True),
+    _varied(
+        "inclusive",
+        "ends of the band of Vegas-A",
+        "within",
         text="against the pseudo-code of section 2.5",
-        figures=("fig9", "fig14", "fig15"),
+        figures=AT_EQUAL_TIMES,
+        inclusive=True,
     ),
-    Variation(
-        name="band-target",
-        assumption="round-trip time that moves CODE's thresholds",
-        value="that of the target packet",
-        assumptions=replace(BASE, band_rtt="target"),
+    _varied(
+        "band-target",
+        "round-trip time that moves CODE's thresholds",
+        "that of the target packet",
         text="as section 2.4 for NewVegas; against section 4.5",
         figures=("fig9", "table2", "windows", "pairs"),
+        band_rtt="target",
     ),
-    Variation(
-        name="window-cross",
-        assumption="cross traffic in Figs. 2, 3 and 5",
-        value="as in Fig. 9",
-        assumptions=replace(BASE, window_cross=True),
+    _varied(
+        "window-cross",
+        "cross traffic in Figs. 2, 3 and 5",
+        "as in Fig. 9",
         text="none is mentioned",
         figures=WINDOWS,
+        window_cross=True,
     ),
-    Variation(
-        name="window-rate-5",
-        assumption="rate of Figs. 2, 3 and 5",
-        value="5 Mbit/s",
-        assumptions=replace(BASE, window_rate=5),
+    _varied(
+        "window-rate-5",
+        "rate of Figs. 2, 3 and 5",
+        "5 Mbit/s",
         text="not stated; that of Fig. 17",
         figures=WINDOWS,
+        window_rate=5,
     ),
-    Variation(
-        name="window-rate-20",
-        assumption="rate of Figs. 2, 3 and 5",
-        value="20 Mbit/s",
-        assumptions=replace(BASE, window_rate=20),
-        figures=WINDOWS,
-    ),
-    Variation(
-        name="newreno",
-        assumption="reference TCP",
-        value="NewReno",
-        assumptions=replace(BASE, reference="newreno"),
+    _varied("window-rate-20", "rate of Figs. 2, 3 and 5", "20 Mbit/s", figures=WINDOWS, window_rate=20),
+    _varied(
+        "newreno",
+        "reference TCP",
+        "NewReno",
         text="against sections 1 and 2.1, which say Reno",
-        figures=("fig9", "rtt", "fig14", "fig15", "startup"),
+        figures=(*SWEEPS, "startup"),
+        reference="newreno",
     ),
-    Variation(
-        name="rtt-46",
-        assumption="base round-trip time",
-        value="46 ms",
-        assumptions=replace(BASE, access_ms=0.0),
-        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs", "startup"),
-    ),
-    Variation(
-        name="rtt-100",
-        assumption="base round-trip time",
-        value="100 ms",
-        assumptions=replace(BASE, delay_ms=48.0),
-        figures=("fig9", "fig14", "fig15", "table2", "windows", "pairs", "startup"),
-    ),
-    Variation(
-        name="access-1g",
-        assumption="access links",
-        value="1 Gbit/s",
-        assumptions=replace(BASE, access_rate="1 Gbit/s"),
+    _varied("rtt-46", "base round-trip time", "46 ms", figures=(*THRESHOLDS, "startup"), access_ms=0.0),
+    _varied("rtt-100", "base round-trip time", "100 ms", figures=(*THRESHOLDS, "startup"), delay_ms=48.0),
+    _varied("access-1g", "access links", "1 Gbit/s", figures=("fig9", "table2"), access_rate="1 Gbit/s"),
+    _varied("wire", "packet on the wire", "1040 bytes", figures=("fig9", "table2"), header="40 bytes"),
+    _varied("rto", "minimum retransmission timeout", "1 s", figures=("fig9", "startup"), minimum_rto="1 s"),
+    _varied(
+        "burst",
+        "packets sent back to back",
+        "without limit (H off)",
         figures=("fig9", "table2"),
+        mechanisms="ABCDEFGI",
     ),
-    Variation(
-        name="wire",
-        assumption="packet on the wire",
-        value="1040 bytes",
-        assumptions=replace(BASE, header="40 bytes"),
-        figures=("fig9", "table2"),
-    ),
-    Variation(
-        name="rto",
-        assumption="minimum retransmission timeout",
-        value="1 s",
-        assumptions=replace(BASE, minimum_rto="1 s"),
-        figures=("fig9", "startup"),
-    ),
-    Variation(
-        name="burst",
-        assumption="packets sent back to back",
-        value="without limit (H off)",
-        assumptions=replace(BASE, mechanisms="ABCDEFGI"),
-        figures=("fig9", "table2"),
-    ),
-    Variation(
-        name="rtt-rate-5",
-        assumption="rate of Figs. 10-13",
-        value="5 Mbit/s",
-        assumptions=replace(BASE, rtt_rate=5),
-        figures=("rtt",),
-    ),
-    Variation(
-        name="rtt-rate-20",
-        assumption="rate of Figs. 10-13",
-        value="20 Mbit/s",
-        assumptions=replace(BASE, rtt_rate=20),
-        figures=("rtt",),
-    ),
-    Variation(
-        name="buffer-rate-5",
-        assumption="rate of Fig. 14",
-        value="5 Mbit/s",
-        assumptions=replace(BASE, buffer_rate=5),
-        figures=("fig14",),
-    ),
-    Variation(
-        name="buffer-rate-20",
-        assumption="rate of Fig. 14",
-        value="20 Mbit/s",
-        assumptions=replace(BASE, buffer_rate=20),
-        figures=("fig14",),
-    ),
-    Variation(
-        name="mix-rate-10",
-        assumption="rate of Fig. 15",
-        value="10 Mbit/s",
-        assumptions=replace(BASE, mix_rate=10),
-        figures=("fig15",),
-    ),
-    Variation(
-        name="mix-rate-50",
-        assumption="rate of Fig. 15",
-        value="50 Mbit/s",
-        assumptions=replace(BASE, mix_rate=50),
-        figures=("fig15",),
-    ),
+    _varied("rtt-rate-5", "rate of Figs. 10-13", "5 Mbit/s", figures=("rtt",), rtt_rate=5),
+    _varied("rtt-rate-20", "rate of Figs. 10-13", "20 Mbit/s", figures=("rtt",), rtt_rate=20),
+    _varied("buffer-rate-5", "rate of Fig. 14", "5 Mbit/s", figures=("fig14",), buffer_rate=5),
+    _varied("buffer-rate-20", "rate of Fig. 14", "20 Mbit/s", figures=("fig14",), buffer_rate=20),
+    _varied("mix-rate-10", "rate of Fig. 15", "10 Mbit/s", figures=("fig15",), mix_rate=10),
+    _varied("mix-rate-50", "rate of Fig. 15", "50 Mbit/s", figures=("fig15",), mix_rate=50),
 )
 """The moves of the section on sensitivity."""
 

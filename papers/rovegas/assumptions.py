@@ -214,15 +214,8 @@ class Variation(sensitivity.Variation):
         return replace(base, **self.changes)
 
 
-def _moved(
-    assumption: str, touches: Sequence[str], **moves: tuple[str, Mapping[str, Any]]
-) -> tuple[Variation, ...]:
-    return tuple(
-        Variation(
-            name=name.replace("_", "-"), assumption=assumption, value=value, changes=changes, touches=touches
-        )
-        for name, (value, changes) in moves.items()
-    )
+def _varied(name: str, touches: Sequence[str], assumption: str, value: str, **changes: Any) -> Variation:
+    return Variation(name=name, assumption=assumption, value=value, changes=changes, touches=touches)
 
 
 ANALYSIS = ("ana", "fig-3", "fig-4", "fig-5")
@@ -232,101 +225,126 @@ EVERYTHING = (*ANALYSIS, *TRAFFIC, *CONNECTIONS)
 
 
 VARIATIONS: tuple[Variation, ...] = (
-    *_moved(
+    _varied("on-5", TRAFFIC, "mean ON time of the variable-rate sources", "5 ms", burst="5 ms"),
+    _varied("on-7", TRAFFIC, "mean ON time of the variable-rate sources", "7.5 ms", burst="7.5 ms"),
+    _varied("on-15", TRAFFIC, "mean ON time of the variable-rate sources", "15 ms", burst="15 ms"),
+    _varied("on-50", TRAFFIC, "mean ON time of the variable-rate sources", "50 ms", burst="50 ms"),
+    _varied(
+        "on-500",
+        TRAFFIC,
         "mean ON time of the variable-rate sources",
-        TRAFFIC,
-        on_5=("5 ms", {"burst": "5 ms"}),
-        on_7=("7.5 ms", {"burst": "7.5 ms"}),
-        on_15=("15 ms", {"burst": "15 ms"}),
-        on_50=("50 ms", {"burst": "50 ms"}),
-        on_500=("500 ms, the default of ns-2", {"burst": "500 ms"}),
+        "500 ms, the default of ns-2",
+        burst="500 ms",
     ),
-    *_moved(
+    _varied(
+        "packet-500", TRAFFIC, "packets of the variable-rate sources", "500 bytes", burst_packet="500 bytes"
+    ),
+    _varied(
+        "packet-210",
+        TRAFFIC,
         "packets of the variable-rate sources",
-        TRAFFIC,
-        packet_500=("500 bytes", {"burst_packet": "500 bytes"}),
-        packet_210=("210 bytes, the default of ns-2", {"burst_packet": "210 bytes"}),
+        "210 bytes, the default of ns-2",
+        burst_packet="210 bytes",
     ),
-    *_moved(
+    _varied(
+        "sized-40",
+        ANALYSIS,
         "backward rate for RoVegas",
-        ANALYSIS,
-        sized_40=("that for acknowledgements of 40 bytes", {"sized_by_bytes": 40}),
+        "that for acknowledgements of 40 bytes",
+        sized_by_bytes=40,
     ),
-    *_moved(
-        "order of the sources in the parking lot",
+    _varied(
+        "far",
         ("fig-12", "fig-19"),
-        far=("farthest from the sender first", {"layout": "backward-far"}),
+        "order of the sources in the parking lot",
+        "farthest from the sender first",
+        layout="backward-far",
     ),
-    *_moved(
-        "network of Fig. 18",
+    _varied(
+        "access",
         ("fig-18",),
-        access=("one bottleneck, access links of different lengths", {"delays": "access"}),
+        "network of Fig. 18",
+        "one bottleneck, access links of different lengths",
+        delays="access",
     ),
-    *_moved(
-        "delay of the bottleneck of Figs. 15 and 17",
+    _varied(
+        "bias-10",
         ("fig-15", "fig-17"),
-        bias_10=("10 ms", {"bias_delay": "10 ms"}),
-        bias_40=("40 ms", {"bias_delay": "40 ms"}),
+        "delay of the bottleneck of Figs. 15 and 17",
+        "10 ms",
+        bias_delay="10 ms",
     ),
-    *_moved(
-        "delay of access links in the analysis",
+    _varied(
+        "bias-40",
+        ("fig-15", "fig-17"),
+        "delay of the bottleneck of Figs. 15 and 17",
+        "40 ms",
+        bias_delay="40 ms",
+    ),
+    _varied(
+        "access-0",
         ANALYSIS,
-        access_0=("none: the round trip is 40 ms", {"access_delay": "0 ms"}),
+        "delay of access links in the analysis",
+        "none: the round trip is 40 ms",
+        access_delay="0 ms",
     ),
-    *_moved("difference before it is compared", EVERYTHING, real=("not rounded", {"round_diff": False})),
-    *_moved(
-        "round-trip time of the actual rate", EVERYTHING, newest=("the newest sample", {"rtt": "newest"})
-    ),
-    *_moved(
+    _varied("real", EVERYTHING, "difference before it is compared", "not rounded", round_diff=False),
+    _varied("newest", EVERYTHING, "round-trip time of the actual rate", "the newest sample", rtt="newest"),
+    _varied(
+        "transit",
+        EVERYTHING,
         "numerators of the rates",
-        EVERYTHING,
-        transit=("what is in transit, and what was sent", {"numerator": "in-transit"}),
-        ns2=("those of ns-2", {"numerator": "ns2"}),
+        "what is in transit, and what was sent",
+        numerator="in-transit",
     ),
-    *_moved(
+    _varied("ns2", EVERYTHING, "numerators of the rates", "those of ns-2", numerator="ns2"),
+    _varied(
+        "spread",
+        EVERYTHING,
         "increase of the window",
+        "over the acknowledgements of a round trip, as in ns-2",
+        increase="spread",
+    ),
+    _varied("gamma-3", EVERYTHING, "gamma", "3", gamma=3.0),
+    _varied(
+        "bursts", EVERYTHING, "limit of three packets for each acknowledgement", "none", mechanisms="ABCDEFGI"
+    ),
+    _varied("band-1", ("fig-17", "fig-18"), "alpha = beta in Figs. 17 and 18", "1", equal_band=1.0),
+    _varied("band-3", ("fig-17", "fig-18"), "alpha = beta in Figs. 17 and 18", "3", equal_band=3.0),
+    _varied(
+        "service", EVERYTHING, "limit of a queue", "counts the packet in transmission", counts_service=True
+    ),
+    _varied(
+        "minimum",
         EVERYTHING,
-        spread=("over the acknowledgements of a round trip, as in ns-2", {"increase": "spread"}),
-    ),
-    *_moved("gamma", EVERYTHING, gamma_3=("3", {"gamma": 3.0})),
-    *_moved(
-        "limit of three packets for each acknowledgement",
-        EVERYTHING,
-        bursts=("none", {"mechanisms": "ABCDEFGI"}),
-    ),
-    *_moved(
-        "alpha = beta in Figs. 17 and 18",
-        ("fig-17", "fig-18"),
-        band_1=("1", {"equal_band": 1.0}),
-        band_3=("3", {"equal_band": 3.0}),
-    ),
-    *_moved(
-        "limit of a queue",
-        EVERYTHING,
-        service=("counts the packet in transmission", {"counts_service": True}),
-    ),
-    *_moved(
         "base round-trip time of RoVegas",
-        EVERYTHING,
-        minimum=("the least derived one everywhere", {"base_rtt": "minimum"}),
+        "the least derived one everywhere",
+        base_rtt="minimum",
     ),
-    *_moved(
-        "base round-trip time in the mixed network",
+    _varied(
+        "replace",
         ("fig-19",),
-        replace=("the newest derived one", {"base_rtt_mixed": "replace"}),
+        "base round-trip time in the mixed network",
+        "the newest derived one",
+        base_rtt_mixed="replace",
     ),
-    *_moved(
-        "wait in the hosts' own queues",
+    _varied(
+        "hosts",
         EVERYTHING,
-        hosts=("not part of the stamped time", {"hosts_stamp": False}),
+        "wait in the hosts' own queues",
+        "not part of the stamped time",
+        hosts_stamp=False,
     ),
-    *_moved(
-        "retransmission timer",
+    _varied("rto-1000", TRAFFIC, "retransmission timer", "at least 1 s, ticks of 100 ms", minimum_rto="1 s"),
+    _varied("tick-10", TRAFFIC, "retransmission timer", "at least 0.2 s, ticks of 10 ms", tick="10 ms"),
+    _varied(
+        "rto-1000-tick-10",
         TRAFFIC,
-        rto_1000=("at least 1 s, ticks of 100 ms", {"minimum_rto": "1 s"}),
-        tick_10=("at least 0.2 s, ticks of 10 ms", {"tick": "10 ms"}),
-        rto_1000_tick_10=("at least 1 s, ticks of 10 ms", {"minimum_rto": "1 s", "tick": "10 ms"}),
+        "retransmission timer",
+        "at least 1 s, ticks of 10 ms",
+        minimum_rto="1 s",
+        tick="10 ms",
     ),
-    *_moved("starts of connections", CONNECTIONS, sharp=("exactly together or apart", {"jitter_s": 0.0})),
+    _varied("sharp", CONNECTIONS, "starts of connections", "exactly together or apart", jitter_s=0.0),
 )
 """Every open assumption, varied one at a time."""

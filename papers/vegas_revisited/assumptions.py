@@ -183,141 +183,59 @@ class Variation(sensitivity.Variation):
     changes: Mapping[str, Any]
 
 
+def _varied(name: str, assumption: str, value: str, **changes: Any) -> Variation:
+    return Variation(name=name, assumption=assumption, value=value, changes=changes)
+
+
 VARIATIONS = (
-    Variation(
-        name="cap-half",
-        assumption="background size cap",
-        value="half the calibrated one",
-        changes={"conversation_cap": 0.5},
+    _varied("cap-half", "background size cap", "half the calibrated one", conversation_cap=0.5),
+    _varied("cap-double", "background size cap", "twice the calibrated one", conversation_cap=2.0),
+    _varied("cap-none", "background size cap", "none", conversation_cap=None),
+    _varied("size-half", "background size multiplier", "half of ours", size_multiplier=0.5),
+    _varied("size-double", "background size multiplier", "twice ours", size_multiplier=2.0),
+    _varied("mix-means", "mix of the background", "mean shares over their sum", mix="means"),
+    _varied("buffer-128", "buffers of the background", "128 KiB", background_buffer="128 KiB"),
+    _varied("nagle-off", "Nagle's algorithm", "off", nagle=False),
+    _varied("warm-10", "warm-up", "10 s", warm_up_s=10.0),
+    _varied("warm-30", "warm-up", "30 s", warm_up_s=30.0),
+    _varied("warm-60", "warm-up", "60 s", warm_up_s=60.0),
+    _varied("phase-0", "tick phase", "0 on every host", tick_phase="0 s"),
+    _varied("rto-1", "minimum RTO", "1 tick", min_ticks=1),
+    _varied("rto-4", "minimum RTO", "4 ticks", min_ticks=4),
+    _varied("tick-100", "coarse tick", "100 ms", tick="100 ms", min_ticks=2),
+    _varied("origin-0", "origin of RTT samples", "0 ticks, as in NetBSD", sample_origin=0),
+    _varied("rto-first-3", "first RTO", "3 s", initial_rto="3 s"),
+    _varied("delay-20", "bottleneck delay", "20 ms", delay="20 ms"),
+    _varied("delay-30", "bottleneck delay", "30 ms", delay="30 ms"),
+    _varied("delay-70", "bottleneck delay", "70 ms", delay="70 ms"),
+    _varied("service", "queue limit", "counts the packet in service", counts_service=True),
+    _varied("extra-none", "H and I in released Vegas", "both off", extra=""),
+    _varied("extra-h", "H and I in released Vegas", "H alone", extra="H"),
+    _varied("extra-i", "H and I in released Vegas", "I alone", extra="I"),
+    _varied("ssthresh-none", "initial ssthresh", "unlimited", initial_ssthresh="unlimited"),
+    _varied("ssthresh-16", "initial ssthresh", "16 KiB", initial_ssthresh="16 KiB"),
+    _varied("mss-1460", "payload of a segment", "1460 bytes", mss="1460 bytes"),
+    _varied("check-both", "checks of mechanism D", "both acknowledgements", check_both=True),
+    _varied("check-once", "checks of mechanism D", "after fast retransmits alone", check_again=False),
+    _varied(
+        "repairs-untimed",
+        "samples of the fine timeout",
+        "none from acknowledgements of retransmitted data",
+        time_repairs=False,
     ),
-    Variation(
-        name="cap-double",
-        assumption="background size cap",
-        value="twice the calibrated one",
-        changes={"conversation_cap": 2.0},
+    _varied(
+        "repairs-untimed-once",
+        "samples of the fine timeout, and checks of D",
+        "none from acknowledgements of retransmitted data; after fast retransmits alone",
+        time_repairs=False,
+        check_again=False,
     ),
-    Variation(
-        name="cap-none", assumption="background size cap", value="none", changes={"conversation_cap": None}
+    _varied("hold-none", "ca alone after a loss in slow start", "grows at once", hold_after_slow_start=False),
+    _varied("ethernet-shared", "Ethernets", "one for the hosts of a side", shared_ethernet=True),
+    _varied(
+        "control-three", "control segments of the background", "three beside the SYN", control_segments=3
     ),
-    Variation(
-        name="size-half",
-        assumption="background size multiplier",
-        value="half of ours",
-        changes={"size_multiplier": 0.5},
-    ),
-    Variation(
-        name="size-double",
-        assumption="background size multiplier",
-        value="twice ours",
-        changes={"size_multiplier": 2.0},
-    ),
-    Variation(
-        name="mix-means",
-        assumption="mix of the background",
-        value="mean shares over their sum",
-        changes={"mix": "means"},
-    ),
-    Variation(
-        name="buffer-128",
-        assumption="buffers of the background",
-        value="128 KiB",
-        changes={"background_buffer": "128 KiB"},
-    ),
-    Variation(name="nagle-off", assumption="Nagle's algorithm", value="off", changes={"nagle": False}),
-    Variation(name="warm-10", assumption="warm-up", value="10 s", changes={"warm_up_s": 10.0}),
-    Variation(name="warm-30", assumption="warm-up", value="30 s", changes={"warm_up_s": 30.0}),
-    Variation(name="warm-60", assumption="warm-up", value="60 s", changes={"warm_up_s": 60.0}),
-    Variation(
-        name="phase-0", assumption="tick phase", value="0 on every host", changes={"tick_phase": "0 s"}
-    ),
-    Variation(name="rto-1", assumption="minimum RTO", value="1 tick", changes={"min_ticks": 1}),
-    Variation(name="rto-4", assumption="minimum RTO", value="4 ticks", changes={"min_ticks": 4}),
-    Variation(
-        name="tick-100", assumption="coarse tick", value="100 ms", changes={"tick": "100 ms", "min_ticks": 2}
-    ),
-    Variation(
-        name="origin-0",
-        assumption="origin of RTT samples",
-        value="0 ticks, as in NetBSD",
-        changes={"sample_origin": 0},
-    ),
-    Variation(name="rto-first-3", assumption="first RTO", value="3 s", changes={"initial_rto": "3 s"}),
-    Variation(name="delay-20", assumption="bottleneck delay", value="20 ms", changes={"delay": "20 ms"}),
-    Variation(name="delay-30", assumption="bottleneck delay", value="30 ms", changes={"delay": "30 ms"}),
-    Variation(name="delay-70", assumption="bottleneck delay", value="70 ms", changes={"delay": "70 ms"}),
-    Variation(
-        name="service",
-        assumption="queue limit",
-        value="counts the packet in service",
-        changes={"counts_service": True},
-    ),
-    Variation(
-        name="extra-none", assumption="H and I in released Vegas", value="both off", changes={"extra": ""}
-    ),
-    Variation(
-        name="extra-h", assumption="H and I in released Vegas", value="H alone", changes={"extra": "H"}
-    ),
-    Variation(
-        name="extra-i", assumption="H and I in released Vegas", value="I alone", changes={"extra": "I"}
-    ),
-    Variation(
-        name="ssthresh-none",
-        assumption="initial ssthresh",
-        value="unlimited",
-        changes={"initial_ssthresh": "unlimited"},
-    ),
-    Variation(
-        name="ssthresh-16",
-        assumption="initial ssthresh",
-        value="16 KiB",
-        changes={"initial_ssthresh": "16 KiB"},
-    ),
-    Variation(
-        name="mss-1460", assumption="payload of a segment", value="1460 bytes", changes={"mss": "1460 bytes"}
-    ),
-    Variation(
-        name="check-both",
-        assumption="checks of mechanism D",
-        value="both acknowledgements",
-        changes={"check_both": True},
-    ),
-    Variation(
-        name="check-once",
-        assumption="checks of mechanism D",
-        value="after fast retransmits alone",
-        changes={"check_again": False},
-    ),
-    Variation(
-        name="repairs-untimed",
-        assumption="samples of the fine timeout",
-        value="none from acknowledgements of retransmitted data",
-        changes={"time_repairs": False},
-    ),
-    Variation(
-        name="repairs-untimed-once",
-        assumption="samples of the fine timeout, and checks of D",
-        value="none from acknowledgements of retransmitted data; after fast retransmits alone",
-        changes={"time_repairs": False, "check_again": False},
-    ),
-    Variation(
-        name="hold-none",
-        assumption="ca alone after a loss in slow start",
-        value="grows at once",
-        changes={"hold_after_slow_start": False},
-    ),
-    Variation(
-        name="ethernet-shared",
-        assumption="Ethernets",
-        value="one for the hosts of a side",
-        changes={"shared_ethernet": True},
-    ),
-    Variation(
-        name="control-three",
-        assumption="control segments of the background",
-        value="three beside the SYN",
-        changes={"control_segments": 3},
-    ),
-    Variation(name="handshake", assumption="handshake", value="none", changes={"handshake": False}),
+    _varied("handshake", "handshake", "none", handshake=False),
 )
 
 

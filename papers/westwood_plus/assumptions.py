@@ -118,126 +118,105 @@ class Variation(sensitivity.Variation):
 LITERAL = Assumptions(channel="time")
 """The literal reading: the dwell times of the lossy channel are times, whether packets pass or not."""
 
+WIRED = (CONNECTION, MANY_FLOWS, HOPS)
+EVERYWHERE = (*WIRED, WIRELESS)
+
+
+def _varied(name: str, groups: tuple[str, ...], value: str, **changes: Any) -> Variation:
+    return Variation(name=name, value=value, groups=groups, changes=changes)
+
+
 VARIATIONS = (
-    Variation(
-        name="full-duplex",
-        value="queue of 40 packets on the reverse path, as on the forward path",
-        groups=(CONNECTION,),
-        changes={"reverse_queue": 40},
+    _varied(
+        "full-duplex",
+        (CONNECTION,),
+        "queue of 40 packets on the reverse path, as on the forward path",
+        reverse_queue=40,
     ),
-    Variation(
-        name="full-duplex-spread",
-        value="40 packets on the reverse path, its round-trip times spread over 43–250 ms",
-        groups=(CONNECTION,),
-        changes={"reverse_queue": 40, "connection_reverse_rtts": "spread"},
+    _varied(
+        "full-duplex-spread",
+        (CONNECTION,),
+        "40 packets on the reverse path, its round-trip times spread over 43–250 ms",
+        reverse_queue=40,
+        connection_reverse_rtts="spread",
     ),
-    Variation(
-        name="full-duplex-half",
-        value="40 packets on the reverse path, its round-trip times 125 ms",
-        groups=(CONNECTION,),
-        changes={"reverse_queue": 40, "connection_reverse_rtts": "half"},
+    _varied(
+        "full-duplex-half",
+        (CONNECTION,),
+        "40 packets on the reverse path, its round-trip times 125 ms",
+        reverse_queue=40,
+        connection_reverse_rtts="half",
     ),
-    Variation(
-        name="reverse-fast",
-        value="5 Mbit/s and 40 packets on the reverse path",
-        groups=(CONNECTION,),
-        changes={"reverse_queue": 40, "reverse_rate": 5.0},
+    _varied(
+        "reverse-fast",
+        (CONNECTION,),
+        "5 Mbit/s and 40 packets on the reverse path",
+        reverse_queue=40,
+        reverse_rate=5.0,
     ),
-    Variation(
-        name="reverse-spread",
-        value="round-trip times on the reverse path spread over 43–250 ms (single bottleneck: all 250 ms)",
-        groups=(CONNECTION, MANY_FLOWS),
-        changes={"connection_reverse_rtts": "spread", "many_flows_reverse_rtts": "equal"},
+    _varied(
+        "reverse-spread",
+        (CONNECTION, MANY_FLOWS),
+        "round-trip times on the reverse path spread over 43–250 ms (single bottleneck: all 250 ms)",
+        connection_reverse_rtts="spread",
+        many_flows_reverse_rtts="equal",
     ),
-    Variation(
-        name="waiting-only",
-        value="queue limits count waiting packets only",
-        groups=(CONNECTION, MANY_FLOWS, HOPS),
-        changes={"counts_service": False},
+    _varied("waiting-only", WIRED, "queue limits count waiting packets only", counts_service=False),
+    _varied(
+        "deflation",
+        EVERYWHERE,
+        "partial acknowledgements deflate the window by what they acknowledge",
+        partial_deflation=True,
     ),
-    Variation(
-        name="deflation",
-        value="partial acknowledgements deflate the window by what they acknowledge",
-        groups=(CONNECTION, MANY_FLOWS, HOPS, WIRELESS),
-        changes={"partial_deflation": True},
+    _varied(
+        "impatient",
+        EVERYWHERE,
+        "timer restarted at the first partial acknowledgement only",
+        partial_ack="impatient",
     ),
-    Variation(
-        name="impatient",
-        value="timer restarted at the first partial acknowledgement only",
-        groups=(CONNECTION, MANY_FLOWS, HOPS, WIRELESS),
-        changes={"partial_ack": "impatient"},
+    _varied("short-rto", EVERYWHERE, "minimum retransmission timeout 0.2 s", minimum_rto="200 ms"),
+    _varied("no-limited-transmit", EVERYWHERE, "no limited transmit", limited_transmit=False),
+    _varied(
+        "headers", (CONNECTION, MANY_FLOWS), "40 bytes of headers in addition to the 1500", wire_header=40
     ),
-    Variation(
-        name="short-rto",
-        value="minimum retransmission timeout 0.2 s",
-        groups=(CONNECTION, MANY_FLOWS, HOPS, WIRELESS),
-        changes={"minimum_rto": "200 ms"},
+    _varied("corrected-vegas", WIRED, "Vegas without the simulator's deviations", vegas="corrected"),
+    _varied(
+        "literal-window",
+        EVERYWHERE,
+        "Westwood+ sets its window to the estimate, also upwards",
+        only_reduce=False,
     ),
-    Variation(
-        name="no-limited-transmit",
-        value="no limited transmit",
-        groups=(CONNECTION, MANY_FLOWS, HOPS, WIRELESS),
-        changes={"limited_transmit": False},
+    _varied(
+        "smoothed-interval",
+        WIRED,
+        "a sample of the bandwidth per smoothed round-trip time",
+        interval_rtt="smoothed",
     ),
-    Variation(
-        name="headers",
-        value="40 bytes of headers in addition to the 1500",
-        groups=(CONNECTION, MANY_FLOWS),
-        changes={"wire_header": 40},
+    _varied(
+        "interval-floor",
+        (MANY_FLOWS,),
+        "at least 50 ms for a sample of the bandwidth",
+        minimum_interval="50 ms",
     ),
-    Variation(
-        name="corrected-vegas",
-        value="Vegas without the simulator's deviations",
-        groups=(CONNECTION, MANY_FLOWS, HOPS),
-        changes={"vegas": "corrected"},
+    _varied("together", WIRED, "all flows start within 10 ms", start_spread=0.01),
+    _varied(
+        "polled",
+        (WIRELESS,),
+        "the lossy channel advances by packets: the first packet after a dwell draws the next state",
+        channel="poll",
     ),
-    Variation(
-        name="literal-window",
-        value="Westwood+ sets its window to the estimate, also upwards",
-        groups=(CONNECTION, MANY_FLOWS, HOPS, WIRELESS),
-        changes={"only_reduce": False},
+    _varied(
+        "timed",
+        (WIRELESS,),
+        "the lossy channel advances by time, whether packets pass or not: the dwell times of the text taken literally",
+        channel="time",
     ),
-    Variation(
-        name="smoothed-interval",
-        value="a sample of the bandwidth per smoothed round-trip time",
-        groups=(CONNECTION, MANY_FLOWS, HOPS),
-        changes={"interval_rtt": "smoothed"},
-    ),
-    Variation(
-        name="interval-floor",
-        value="at least 50 ms for a sample of the bandwidth",
-        groups=(MANY_FLOWS,),
-        changes={"minimum_interval": "50 ms"},
-    ),
-    Variation(
-        name="together",
-        value="all flows start within 10 ms",
-        groups=(CONNECTION, MANY_FLOWS, HOPS),
-        changes={"start_spread": 0.01},
-    ),
-    Variation(
-        name="polled",
-        value="the lossy channel advances by packets: the first packet after a dwell draws the next state",
-        groups=(WIRELESS,),
-        changes={"channel": "poll"},
-    ),
-    Variation(
-        name="timed",
-        value="the lossy channel advances by time, whether packets pass or not: the dwell times of the text taken literally",
-        groups=(WIRELESS,),
-        changes={"channel": "time"},
-    ),
-    Variation(
-        name="wired-slow",
-        value="wired bottleneck of 5 Mbit/s",
-        groups=(WIRELESS,),
-        changes={"wired_rate": 5.0},
-    ),
-    Variation(
-        name="cross-westwood",
-        value="Westwood+ cross traffic before the wireless hop",
-        groups=(WIRELESS,),
-        changes={"cross_variant": "westwoodp"},
+    _varied("wired-slow", (WIRELESS,), "wired bottleneck of 5 Mbit/s", wired_rate=5.0),
+    _varied(
+        "cross-westwood",
+        (WIRELESS,),
+        "Westwood+ cross traffic before the wireless hop",
+        cross_variant="westwoodp",
     ),
 )
 """The readings the sensitivity section compares with the main one."""
