@@ -38,28 +38,14 @@ class Altman(ClaimedPaper[Evidence]):
     )
     order = 5
     columns = reduction.COLUMNS
+    plan = staticmethod(plan.plan)
     reduce = staticmethod(reduction.reduce)
     register = REGISTER
-
-    def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the planned runs."""
-        return plan.plan(settings)
+    study = staticmethod(sensitivity.study)
 
     def evidence(self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""
         return Evidence(results, seed=settings.seed, seeds=settings.seeds)
-
-    def study(
-        self,
-        settings: Settings,
-        claims: Sequence[Claim[Evidence]],
-        evidence: Evidence,
-        findings: Sequence[Finding],
-    ) -> Sensitivity[Any]:
-        """Return the effect of varying each assumption."""
-        return sensitivity.study(
-            claims, evidence, findings, plan.replications(settings).moved, seed=settings.seed
-        )
 
     def sections(self, settings: Settings, evaluation: Evaluation[Evidence]) -> Sequence[Section]:
         """Return the sections of the report."""

@@ -44,6 +44,7 @@ class CodeTcp(ClaimedPaper[Evidence]):
     )
     order = 2
     columns = reduction.COLUMNS
+    plan = staticmethod(plan.plan)
     reduce = staticmethod(reduction.reduce)
     register = REGISTER
     deciding: Mapping[str, str] = {
@@ -61,10 +62,6 @@ class CodeTcp(ClaimedPaper[Evidence]):
         claims=_testbed_claims.ON_LINUX,
         beside=linux.beside,
     )
-
-    def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the planned runs."""
-        return plan.plan(settings)
 
     def evidence(self, _settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""

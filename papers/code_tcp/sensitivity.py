@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from dumbbell.claims import Claim, Finding, judge
-from dumbbell.sensitivity import Move, Sensitivity, placebo_of_misses
+from dumbbell.claims import Claim, Finding
+from dumbbell.sensitivity import Move, Sensitivity, judged_moves, placebo_of_misses
 from dumbbell.statistics import Interval
 
 from .assumptions import VARIATIONS, Variation
@@ -74,6 +74,10 @@ def in_figure_9(moves: Sensitivity[Variation], evidence: Evidence, count: Counts
     ]
 
 
+def _concerns(variation: Variation, claim: Claim[Evidence]) -> bool:
+    return any(claim.scenario in SCENARIOS[figure] for figure in variation.figures)
+
+
 def study(
     claims: Sequence[Claim[Evidence]],
     evidence: Evidence,
@@ -99,20 +103,12 @@ def study(
     """
     base = _compared(evidence, count)
     tested = [claim for claim in claims if any(claim.scenario in names for names in SCENARIOS.values())]
-    chosen = judge(tested, base)
-    moves: list[Move[Variation]] = [Move(variation=None, findings=chosen, baseline=chosen)]
-    for variation in VARIATIONS:
-        if variation.name not in count.variations:
-            continue
-        moved = replace(base, group=variation.name)
-        wanted = {name for figure in variation.figures for name in SCENARIOS[figure]}
-        moves.append(
-            Move(
-                variation=variation,
-                findings=judge([claim for claim in tested if claim.scenario in wanted], moved),
-                baseline=[finding for finding in chosen if finding.claim.scenario in wanted],
-            )
-        )
+    varied = (
+        (variation, replace(base, group=variation.name))
+        for variation in VARIATIONS
+        if variation.name in count.variations
+    )
+    moves = judged_moves(tested, base, varied, concerns=_concerns)
     usual = evidence.results[evidence.results["key"].astype(str).str.startswith("base/")]
     drawn = placebo_of_misses(
         tested, findings, usual, lambda _: count.moved, lambda rows: replace(base, results=rows), seed=seed

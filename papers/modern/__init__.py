@@ -42,8 +42,10 @@ class Modern(ClaimedPaper[Evidence]):
     )
     order = 6
     columns = reduction.COLUMNS
+    plan = staticmethod(plan.plan)
     reduce = staticmethod(reduction.reduce)
     register = REGISTER
+    study = staticmethod(sensitivity.study)
     deciding: Mapping[str, str] = {
         **dict.fromkeys(("rack-reordered", "population"), "sender"),
         **dict.fromkeys(
@@ -77,23 +79,9 @@ class Modern(ClaimedPaper[Evidence]):
         **dict.fromkeys(("equal", "load", "draft-aggregated", "draft-reordered"), "evaluation"),
     }
 
-    def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the planned runs."""
-        return plan.plan(settings)
-
     def evidence(self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""
         return Evidence(results, seed=settings.seed)
-
-    def study(
-        self,
-        settings: Settings,
-        claims: Sequence[Claim[Evidence]],
-        evidence: Evidence,
-        _findings: Sequence[Finding],
-    ) -> Sensitivity[Any]:
-        """Return the effect of varying each assumption."""
-        return sensitivity.study(claims, evidence, settings)
 
     def sections(self, _settings: Settings, evaluation: Evaluation[Evidence]) -> Sequence[Section]:
         """Return the sections of the report."""

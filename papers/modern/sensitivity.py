@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dumbbell.claims import Claim, judge
+from dumbbell.claims import Claim, Finding
 from dumbbell.papers import Settings
-from dumbbell.sensitivity import Move, Sensitivity
+from dumbbell.sensitivity import Sensitivity, judged_moves
 
 from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
@@ -14,28 +14,19 @@ from .plan import BASE, replications
 
 
 def study(
-    claims: Sequence[Claim[Evidence]], evidence: Evidence, settings: Settings
+    settings: Settings, claims: Sequence[Claim[Evidence]], evidence: Evidence, _findings: Sequence[Finding]
 ) -> Sensitivity[Variation]:
     """Return the assumptions as they are and every variation that was run.
 
-    A variation is run with the first seed alone, and compared with as many runs of the base.
-
-    Parameters
-    ----------
-    claims
-        All claims.
-    evidence
-        The evidence of the assumptions as chosen.
-    settings
-        How the runs were planned.
+    A variation is run with the first seed alone, and compared with as many runs of the base. Parameters are those of
+    `dumbbell.papers.ClaimedPaper.study`.
     """
-    if not any(evidence.has_runs(variation.name) for variation in VARIATIONS):
-        return Sensitivity()
     count = replications(settings)
-    baseline = judge(claims, evidence.of_group(BASE, count))
-    moves: list[Move[Variation]] = [Move(variation=None, findings=baseline, baseline=baseline)]
-    for variation in VARIATIONS:
-        if evidence.has_runs(variation.name):
-            moved = judge(claims, evidence.of_group(variation.name, count))
-            moves.append(Move(variation=variation, findings=moved, baseline=baseline))
-    return Sensitivity(moves)
+    varied = [
+        (variation, evidence.of_group(variation.name, count))
+        for variation in VARIATIONS
+        if evidence.has_runs(variation.name)
+    ]
+    if not varied:
+        return Sensitivity()
+    return Sensitivity(judged_moves(claims, evidence.of_group(BASE, count), varied))

@@ -41,8 +41,10 @@ class RoVegas(ClaimedPaper[Evidence]):
     )
     order = 4
     columns = reduction.COLUMNS
+    plan = staticmethod(plan.plan)
     reduce = staticmethod(reduction.reduce)
     register = REGISTER
+    study = staticmethod(sensitivity.study)
     real_time = RealTime(
         plan=linux.plan,
         stages=linux.stages,
@@ -50,24 +52,9 @@ class RoVegas(ClaimedPaper[Evidence]):
         sections=lambda _settings, evaluation: [Content(evaluation).testbed()],
     )
 
-    def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the planned runs."""
-        return plan.plan(settings)
-
     def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""
         return Evidence(results, Assumptions(), seed=settings.seed, linux=observed.get(MEASURED))
-
-    def study(
-        self,
-        settings: Settings,
-        claims: Sequence[Claim[Evidence]],
-        evidence: Evidence,
-        findings: Sequence[Finding],
-    ) -> Sensitivity[Any]:
-        """Return the effect of varying each assumption."""
-        runs = plan.replications(settings).moved
-        return sensitivity.study(claims, evidence, findings, Assumptions(), runs, seed=settings.seed)
 
     def sections(self, _settings: Settings, evaluation: Evaluation[Evidence]) -> Sequence[Section]:
         """Return the sections of the report."""

@@ -7,12 +7,15 @@ that the difference is the assumption's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from dumbbell.claims import Claim, Finding, judge
-from dumbbell.sensitivity import Move, Sensitivity, placebo_of_misses, quantities
+from dumbbell.claims import Claim, Finding
+from dumbbell.papers import Settings
+from dumbbell.sensitivity import Sensitivity, judged_moves, placebo_of_misses, quantities
 
-from .assumptions import VARIATIONS, Assumptions, Variation
+from .assumptions import VARIATIONS, Variation
 from .evidence import PAPER, Evidence
+from .plan import replications
 
 
 def _ratio(figure: str, point: float | str) -> Callable[[Evidence], float]:
@@ -55,51 +58,22 @@ SHOWN: Mapping[str, Callable[[Evidence], float]] = {
 
 
 def study(
-    claims: Sequence[Claim[Evidence]],
-    evidence: Evidence,
-    findings: Sequence[Finding],
-    base: Assumptions,
-    runs: int,
-    *,
-    seed: int,
+    settings: Settings, claims: Sequence[Claim[Evidence]], evidence: Evidence, findings: Sequence[Finding]
 ) -> Sensitivity[Variation]:
     """Return the assumptions as they are, every variation that was run, and the placebo.
 
-    Parameters
-    ----------
-    claims
-        All claims of the paper.
-    evidence
-        The evidence of the complete reproduction.
-    findings
-        The findings from it.
-    base
-        The assumptions as they are.
-    runs
-        Runs of a configuration in the comparison.
-    seed
-        Seed of the placebo.
+    Parameters are those of `dumbbell.papers.ClaimedPaper.study`.
     """
+    base, runs, seed = evidence.base, replications(settings).moved, settings.seed
     if not runs:
         return Sensitivity()
-    unmoved = evidence.varied(PAPER, base, runs)
-    baseline = judge(claims, unmoved)
-    moves: list[Move[Variation]] = [
-        Move(variation=None, findings=baseline, baseline=baseline, shown=quantities(SHOWN, unmoved))
-    ]
     groups = evidence.groups()
-    for variation in VARIATIONS:
-        if variation.name not in groups:
-            continue
-        moved = evidence.varied(variation.name, variation.place(base), runs)
-        moves.append(
-            Move(
-                variation=variation,
-                findings=judge(claims, moved),
-                baseline=baseline,
-                shown=quantities(SHOWN, moved),
-            )
-        )
+    varied = (
+        (variation, evidence.varied(variation.name, variation.place(base), runs))
+        for variation in VARIATIONS
+        if variation.name in groups
+    )
+    moves = judged_moves(claims, evidence.varied(PAPER, base, runs), varied, shown=partial(quantities, SHOWN))
     unvaried = evidence.results[evidence.results["key"].astype(str).str.startswith(f"{PAPER}|")]
     drawn = placebo_of_misses(
         claims, findings, unvaried, lambda _: runs, lambda rows: Evidence(rows, base, seed=seed), seed=seed

@@ -34,20 +34,25 @@ def _loaded(evidence: Evidence, variant: str) -> Values:
 
 
 @estimate
-def rate(evidence: Evidence, of: str, span: list[float], per: float = 1.0) -> Outcome:
+def rate(evidence: Evidence, figure: str, variant: str, span: list[float], per: float = 1.0) -> Outcome:
     """Return the mean throughput of the first connection between two times, kbit/s over a number."""
-    return resampled(evidence.rate(*of.split("|"), "", *span) / per)
+    begin, end = span
+    return resampled(evidence.rate(figure, variant, "", begin, end) / per)
 
 
 @estimate
 def ratio_of_rates(
-    evidence: Evidence, of: str, over: str, span: list[float], over_span: list[float] | None = None
+    evidence: Evidence,
+    figure: str,
+    of: str,
+    over: str,
+    span: list[float],
+    over_span: list[float] | None = None,
 ) -> Outcome:
-    """Return the ratio of two such throughputs, by default between the same times."""
-    first, second = (
-        evidence.rate(*name.split("|"), "", *when) for name, when in ((of, span), (over, over_span or span))
-    )
-    return resampled(first / second)
+    """Return the ratio of such throughputs of two variants, by default between the same times."""
+    (begin, end), (over_begin, over_end) = span, over_span or span
+    below = evidence.rate(figure, over, "", over_begin, over_end)
+    return resampled(evidence.rate(figure, of, "", begin, end) / below)
 
 
 @estimate

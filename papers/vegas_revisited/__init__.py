@@ -42,6 +42,7 @@ class VegasRevisited(ClaimedPaper[Evidence]):
     columns = reduction.COLUMNS
     reduce = staticmethod(reduction.reduce)
     register = REGISTER
+    study = staticmethod(sensitivity.study)
     deciding: Mapping[str, str] = dict.fromkeys(
         (f"table-{number}" for number in range(1, 13)), plan.STAGES["table"]
     )
@@ -74,17 +75,6 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         """Return the main reading and the literal one, if it was run."""
         runs = plan.replications(settings).literal
         return literal.readings(self.claims(), evidence, runs) if runs else ()
-
-    def study(
-        self,
-        settings: Settings,
-        claims: Sequence[Claim[Evidence]],
-        evidence: Evidence,
-        findings: Sequence[Finding],
-    ) -> Sensitivity[Any]:
-        """Return the effect of varying each assumption."""
-        counts = plan.replications(settings).sensitivity
-        return sensitivity.study(claims, evidence, findings, counts, seed=settings.seed)
 
     def sections(self, settings: Settings, evaluation: Evaluation[Evidence]) -> Sequence[Section]:
         """Return the sections of the report."""

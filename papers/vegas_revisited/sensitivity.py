@@ -6,16 +6,17 @@ difference is the assumption's. The placebo is a random choice of as many runs o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
-from dumbbell.claims import Claim, Finding, judge
-from dumbbell.sensitivity import Move, Sensitivity, placebo_of_misses
+from dumbbell.claims import Claim, Finding
+from dumbbell.papers import Settings
+from dumbbell.sensitivity import Sensitivity, judged_moves, placebo_of_misses
 
 from .assumptions import VARIATIONS, Variation
 from .evidence import Evidence
-from .plan import CHOSEN
+from .plan import CHOSEN, replications
 
 # Claims with evidence only from the runs of the tables.
 TABLE_SCENARIOS = {f"table-{number}" for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12)} | {"wan-rtx"}
@@ -56,54 +57,28 @@ def tested(claims: Sequence[Claim[Evidence]]) -> list[Claim[Evidence]]:
 
 
 def study(
-    claims: Sequence[Claim[Evidence]],
-    evidence: Evidence,
-    findings: Sequence[Finding],
-    replications: Mapping[str, int],
-    *,
-    seed: int,
+    settings: Settings, claims: Sequence[Claim[Evidence]], evidence: Evidence, findings: Sequence[Finding]
 ) -> Sensitivity[Variation]:
     """Return the baseline, every variation that was run, and the placebo; nothing if none was run.
 
-    Parameters
-    ----------
-    claims
-        All claims of the paper.
-    evidence
-        The evidence of the complete reproduction.
-    findings
-        The findings from it.
-    replications
-        Runs per configuration of the comparison, by load.
-    seed
-        Seed of the placebo.
+    Parameters are those of `dumbbell.papers.ClaimedPaper.study`.
     """
-    if not replications:
+    counts, seed = replications(settings).sensitivity, settings.seed
+    if not counts:
         return Sensitivity()
     judged = tested(claims)
-    base = evidence.with_group(CHOSEN, replications)
-    baseline = judge(judged, base)
-    moves: list[Move[Variation]] = [
-        Move(variation=None, findings=baseline, baseline=baseline, shown=_means(base))
-    ]
-    for variation in VARIATIONS:
-        if not any(key.startswith(f"{variation.name}/") for key in evidence.names()):
-            continue
-        moved = evidence.with_group(variation.name, replications)
-        moves.append(
-            Move(
-                variation=variation,
-                findings=judge(judged, moved),
-                baseline=baseline,
-                shown=_means(moved),
-            )
-        )
+    varied = (
+        (variation, evidence.with_group(variation.name, counts))
+        for variation in VARIATIONS
+        if any(key.startswith(f"{variation.name}/") for key in evidence.names())
+    )
+    moves = judged_moves(judged, evidence.with_group(CHOSEN, counts), varied, shown=_means)
     tables = evidence.results[evidence.results["key"].astype(str).str.startswith("table/")]
 
     def of(rows: pd.DataFrame) -> Evidence:
         return Evidence(rows, evidence.observed, seed=seed, full=False, resamples=0)
 
     def count(key: str) -> int:
-        return replications.get(key.rsplit("|", 1)[-1], 0)
+        return counts.get(key.rsplit("|", 1)[-1], 0)
 
     return Sensitivity(moves, placebo_of_misses(judged, findings, tables, count, of, seed=seed))

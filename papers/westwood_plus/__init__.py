@@ -42,6 +42,7 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
     )
     order = 3
     columns = reduction.COLUMNS
+    plan = staticmethod(plan.plan)
     reduce = staticmethod(reduction.reduce)
     register = REGISTER
     deciding: Mapping[str, str] = {
@@ -59,10 +60,6 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
         sections=lambda _settings, evaluation: Content(evaluation).live(),
         claims=_live_claims.ON_LINUX,
     )
-
-    def plan(self, settings: Settings) -> Sequence[PlannedRun]:
-        """Return the planned runs."""
-        return plan.plan(settings)
 
     def evidence(self, _settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""

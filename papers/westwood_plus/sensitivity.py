@@ -7,12 +7,13 @@ is the reading's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from dumbbell.claims import Claim, Finding, judge
-from dumbbell.sensitivity import Move, Sensitivity, placebo_of_misses, quantities
+from dumbbell.claims import Claim, Finding
+from dumbbell.sensitivity import Move, Sensitivity, judged_moves, placebo_of_misses, quantities
 
 from . import printed
 from .assumptions import CONNECTION, HOPS, MANY_FLOWS, VARIATIONS, WIRELESS, Variation
@@ -118,33 +119,19 @@ def study(
     moves: list[Move[Variation]] = []
     for group, (_, beginnings) in GROUPS.items():
         tested = [claim for claim in claims if claim.id.startswith(beginnings)]
+        shown = partial(quantities, SHOWN[group])
         for variation in VARIATIONS:
             moved = Evidence(results, variation.name)
             if group not in variation.groups or not moved.counts():
                 continue
+            # A reading is compared with as many runs as it has itself.
             usual = Evidence(results, only=moved.counts())
-            before, after = judge(tested, usual), judge(tested, moved)
-            if not any(finding.is_judged for finding in after):
+            chosen, varied = judged_moves(tested, usual, [(variation, moved)], group=group, shown=shown)
+            if not any(finding.is_judged for finding in varied.findings):
                 continue
             if not any(move.group == group for move in moves):
-                moves.append(
-                    Move(
-                        variation=None,
-                        group=group,
-                        findings=before,
-                        baseline=before,
-                        shown=quantities(SHOWN[group], usual),
-                    )
-                )
-            moves.append(
-                Move(
-                    variation=variation,
-                    group=group,
-                    findings=after,
-                    baseline=before,
-                    shown=quantities(SHOWN[group], moved),
-                )
-            )
+                moves.append(chosen)
+            moves.append(varied)
     counts: dict[str, int] = {}
     for variation in VARIATIONS:
         for key, count in Evidence(results, variation.name).counts().items():

@@ -142,6 +142,25 @@ class Move(Generic[V]):
         return ((before, after) for before, after in self.judged if before.holds != after.holds)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """The misses that varied assumptions explain.
+
+    Parameters
+    ----------
+    explained
+        The ids of the explained claims.
+    by_placebo
+        How many claims placebos explain by the same rule, on relabellings that the rule has not seen.
+    has_placebo
+        Whether runs with the chosen assumptions were relabelled; without, a placebo explains nothing.
+    """
+
+    explained: Sequence[str] = ()
+    by_placebo: float = 0.0
+    has_placebo: bool = False
+
+
 class Sensitivity(Generic[V]):
     """The moves of a paper's assumptions.
 
@@ -152,19 +171,19 @@ class Sensitivity(Generic[V]):
     placebo
         Returns the findings on claims from each relabelling of the runs with the chosen assumptions, see `placebo`; called
         when misses are explained. ``None`` where runs with the same assumptions do not differ.
+    explanation
+        The misses that the moves explain; ``None`` if none was to be explained.
     """
 
     def __init__(
         self,
         moves: Iterable[Move[V]] = (),
         placebo: Callable[[], Sequence[Sequence[Finding]]] | None = None,
+        explanation: Explanation | None = None,
     ) -> None:
         self.moves = list(moves)
         self._placebo = placebo
-        self._held: dict[str, list[bool]] = {}
-        self._explains = False
-        self.explained: list[str] = []
-        self.placebo_explains = 0.0
+        self._explanation = explanation
 
     def __iter__(self) -> Iterator[Move[V]]:
         return iter(self.moves)
@@ -182,20 +201,45 @@ class Sensitivity(Generic[V]):
         found = (move for move in self.moves if move.variation is not None and move.variation.name == name)
         return next(found, None)
 
-    def explain(self, findings: Sequence[Finding]) -> list[Finding]:
-        """Return the findings with, for each miss, the varied assumptions that explain it.
+    @property
+    def explained(self) -> list[str]:
+        """The ids of the claims that the moves explain."""
+        return [] if self._explanation is None else list(self._explanation.explained)
+
+    def explain(self, findings: Sequence[Finding]) -> tuple[list[Finding], Sensitivity[V]]:
+        """Return the findings with, for each miss, the varied assumptions that explain it, and the moves that know them.
 
         A move explains a miss if the claim holds with it, and if the chance that the same number of placebos would turn
-        the claim, adjusted for the number of misses, is at most 10 %. Sets `explained` (the ids of the explained claims)
-        and `placebo_explains` (how many claims placebos explain by the same rule, on relabellings that the rule has not
-        seen).
+        the claim, adjusted for the number of misses, is at most 10 %.
         """
-        self._explains = True
-        self._held = {}
+        held: dict[str, list[bool]] = {}
         for draw in self._placebo() if self._placebo is not None else ():
             for finding in draw:
-                self._held.setdefault(finding.claim.id, []).append(finding.holds is True)
-        missed = [finding.claim.id for finding in findings if finding.holds is False]
+                held.setdefault(finding.claim.id, []).append(finding.holds is True)
+        tried, labels = self._tried(finding.claim.id for finding in findings if finding.holds is False)
+        chances = [
+            _chance(held.get(name, ()), tries) if name in labels else 1.0 for name, tries in tried.items()
+        ]
+        explained = [
+            name
+            for name, chance in zip(tried, adjust_p_values(chances, "bh"), strict=True)
+            if name in labels and chance <= CHANCE
+        ]
+        explanation = Explanation(
+            explained=explained,
+            by_placebo=_by_placebo(held, tried, len(explained)),
+            has_placebo=bool(held),
+        )
+        told = [
+            replace(finding, why=f"{finding.why} {_reason(finding.claim.id, labels, explained)}".strip())
+            if finding.claim.id in tried and finding.holds is False
+            else finding
+            for finding in findings
+        ]
+        return told, Sensitivity(self.moves, self._placebo, explanation)
+
+    def _tried(self, missed: Iterable[str]) -> tuple[dict[str, int], dict[str, list[str]]]:
+        """Return how many moves measured each missed claim differently, and the labels of those with which a claim holds."""
         labels: dict[str, list[str]] = {}
         tried: dict[str, int] = {}
         for move in self.varied:
@@ -204,52 +248,17 @@ class Sensitivity(Generic[V]):
                     tried[after.claim.id] = tried.get(after.claim.id, 0) + 1
                     if after.holds:
                         labels.setdefault(after.claim.id, []).append(move.label)
-        tried = {name: tried[name] for name in missed if name in tried}
-        chances = [self._chance(name, tries) if name in labels else 1.0 for name, tries in tried.items()]
-        self.explained = [
-            name
-            for name, chance in zip(tried, adjust_p_values(chances, "bh"), strict=True)
-            if name in labels and chance <= CHANCE
-        ]
-        self.placebo_explains = self._by_placebo(tried)
-        known = set(self.explained)
-        return [
-            replace(
-                finding, why=f"{finding.why} {self._explanation(finding.claim.id, labels, known)}".strip()
-            )
-            if finding.claim.id in tried and finding.holds is False
-            else finding
-            for finding in findings
-        ]
-
-    def _chance(self, name: str, tries: int, draws: slice = slice(None)) -> float:
-        """Return the probability that so many placebos turn a claim; 0 without draws."""
-        held = self._held.get(name, [])[draws]
-        return 1 - (1 - float(np.mean(held))) ** tries if held else 0.0
-
-    def _by_placebo(self, tried: Mapping[str, int]) -> float:
-        """Return how many claims placebos explain on average: one half of the draws sets the rule, the other is tried."""
-        # What the procedure accepts with so many explanations, or would accept of a first one.
-        limit = CHANCE * max(1, len(self.explained)) / max(1, len(tried))
-        total = 0.0
-        for name, tries in tried.items():
-            half = len(self._held.get(name, [])) // 2
-            if half and self._chance(name, tries, slice(0, half)) <= limit:
-                total += self._chance(name, tries, slice(half, None))
-        return total
-
-    @staticmethod
-    def _explanation(name: str, labels: Mapping[str, Sequence[str]], explained: set[str]) -> str:
-        if name in explained:
-            return _holds_with(labels[name])
-        if name in labels:
-            return "Not explained: runs with the chosen assumptions turn it as often as a varied assumption does."
-        return "Not explained: no varied assumption turns it."
+        return {name: tried[name] for name in missed if name in tried}, labels
 
     @property
     def is_explained(self) -> bool:
         """Whether misses were explained, with at least one varied assumption."""
-        return self._explains and bool(self.varied)
+        return self._explanation is not None and bool(self.varied)
+
+    @property
+    def placebo_explains(self) -> float:
+        """How many claims placebos explain by the same rule."""
+        return 0.0 if self._explanation is None else self._explanation.by_placebo
 
     @property
     def placebo_share(self) -> float | None:
@@ -292,7 +301,7 @@ class Sensitivity(Generic[V]):
             "placebos as there are variations would turn it so rarely that at most 10 % of the explanations are due to chance. "
             "A placebo is the chosen assumptions with other runs, as many as a variation has."
         )
-        if not self._held:
+        if self._explanation is None or not self._explanation.has_placebo:
             return f"{text} Runs with the same assumptions do not differ here, so a placebo explains nothing."
         share = (
             ""
@@ -318,6 +327,79 @@ class Sensitivity(Generic[V]):
         ax.set_xlabel("claims")
         ax.legend(frameon=False, fontsize=8)
         return plots.to_svg(drawn)
+
+
+def _chance(held: Sequence[bool], tries: int) -> float:
+    """Return the probability that so many placebos turn a claim, from the draws in which it held; 0 without draws."""
+    return 1 - (1 - float(np.mean(held))) ** tries if held else 0.0
+
+
+def _by_placebo(held: Mapping[str, Sequence[bool]], tried: Mapping[str, int], explained: int) -> float:
+    """Return how many claims placebos explain on average: one half of the draws sets the rule, the other is tried."""
+    # What the procedure accepts with so many explanations, or would accept of a first one.
+    limit = CHANCE * max(1, explained) / max(1, len(tried))
+    total = 0.0
+    for name, tries in tried.items():
+        draws = held.get(name, ())
+        half = len(draws) // 2
+        if half and _chance(draws[:half], tries) <= limit:
+            total += _chance(draws[half:], tries)
+    return total
+
+
+def _reason(name: str, labels: Mapping[str, Sequence[str]], explained: Sequence[str]) -> str:
+    """Return whether varied assumptions explain a miss, in a sentence."""
+    if name in explained:
+        return _holds_with(labels[name])
+    if name in labels:
+        return "Not explained: runs with the chosen assumptions turn it as often as a varied assumption does."
+    return "Not explained: no varied assumption turns it."
+
+
+def judged_moves(
+    claims: Sequence[Claim[E]],
+    chosen: E,
+    varied: Iterable[tuple[V, E]],
+    *,
+    group: str = "",
+    shown: Callable[[E], Mapping[str, float | None]] | None = None,
+    baseline: Sequence[Finding] | None = None,
+    concerns: Callable[[V, Claim[E]], bool] = lambda _variation, _claim: True,
+) -> list[Move[V]]:
+    """Return the chosen assumptions and their variations as moves.
+
+    Parameters
+    ----------
+    claims
+        The claims to judge.
+    chosen
+        The evidence with the chosen assumptions, from as many runs as a variation has.
+    varied
+        Each variation that was run, with its evidence.
+    group
+        See `Move`.
+    shown
+        Returns the quantities for the table from some evidence; none without.
+    baseline
+        The findings from `chosen`, if they are known.
+    concerns
+        Whether a variation bears on a claim.
+    """
+    known = judge(claims, chosen) if baseline is None else baseline
+
+    def move(
+        variation: V | None, evidence: E, after: Sequence[Finding], before: Sequence[Finding]
+    ) -> Move[V]:
+        quantities = {} if shown is None else shown(evidence)
+        return Move(variation=variation, group=group, findings=after, baseline=before, shown=quantities)
+
+    moves = [move(None, chosen, known, known)]
+    for variation, evidence in varied:
+        own = [concerns(variation, claim) for claim in claims]
+        after = judge([claim for claim, is_own in zip(claims, own, strict=True) if is_own], evidence)
+        before = [finding for finding, is_own in zip(known, own, strict=True) if is_own]
+        moves.append(move(variation, evidence, after, before))
+    return moves
 
 
 def quantities(shown: Mapping[str, Callable[[E], float]], evidence: E) -> dict[str, float | None]:

@@ -349,7 +349,8 @@ def test_a_varied_assumption_is_compared_at_its_own_points_and_explains_misses()
     assert part("content").Content(evaluation, in_figure_9).ratios_of("quiet") is ratios
     assert {finding.claim.id for finding in moved.gained} == {"C-F9d-1", "C-F9-1", "C-F9-2"}
     findings = claims.judge(PAPER.claims(), evidence)
-    explained = {finding.claim.id: finding for finding in study.explain(findings)}
+    told, _ = study.explain(findings)
+    explained = {finding.claim.id: finding for finding in told}
     assert "It holds with another assumption (cross traffic: none)" in explained["C-F9-1"].why
 
 
@@ -402,7 +403,7 @@ def test_a_missed_ordering_is_shown_with_its_cause_and_every_variation_tried():
     judged = claims.judge(PAPER.claims(), evidence)
     study = part("sensitivity").study(PAPER.claims(), evidence, judged, count, seed=1)
     findings = [f for f in claims.judge(PAPER.claims(), evidence) if f.claim.id in ("C-F9c-1", "C-F9d-1")]
-    study.explain(findings)
+    _, study = study.explain(findings)
     content = part("content").Content(papers.Evaluation(findings=findings, evidence=evidence, moves=study))
     (row,) = content.orderings()
     assert row[0] == "C-F9c-1"

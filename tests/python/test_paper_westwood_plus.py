@@ -419,7 +419,8 @@ def test_a_miss_names_the_reading_that_reproduces_it():
     moves = part("sensitivity").study(PAPER.claims(), both, list(judged(both).values()), seed=1)
     turned = next(move for move in moves.varied if move.group == assumptions.CONNECTION)
     assert {finding.claim.id for finding in turned.gained} >= {"W-T1-NewReno-1", "W-T1-Vegas-3"}
-    findings = {finding.claim.id: finding for finding in moves.explain(list(judged(both).values()))}
+    told, _ = moves.explain(list(judged(both).values()))
+    findings = {finding.claim.id: finding for finding in told}
     assert "another assumption (timer restarted" in findings["W-T1-NewReno-1"].why
 
 

@@ -38,9 +38,21 @@ class ClaimedPaper(Paper, Generic[E]):
 
     @abstractmethod
     def study(
-        self, settings: Settings, claims: Sequence[Claim[E]], evidence: E, findings: Sequence[Finding]
+        self, settings: Settings, claims: Sequence[Claim[E]], evidence: E, findings: Sequence[Finding], /
     ) -> Sensitivity[Any]:
-        """Return the effect of varying each assumption."""
+        """Return the effect of varying each assumption.
+
+        Parameters
+        ----------
+        settings
+            How the paper is reproduced.
+        claims
+            All claims of the paper.
+        evidence
+            The evidence of the complete reproduction.
+        findings
+            The findings from it.
+        """
 
     def readings(self, _settings: Settings, _evidence: E) -> Sequence[Reading]:
         """Return the claims judged under each reading of the paper, that of the scoreboard first; none by default."""
@@ -53,9 +65,11 @@ class ClaimedPaper(Paper, Generic[E]):
         evidence, claims = self.evidence(settings, results, observed), self.claims()
         findings = judge(claims, evidence)
         moves = self.study(settings, claims, evidence, findings)
+        # Quick mode has too few runs to tell an explanation from chance.
+        if not settings.quick:
+            findings, moves = moves.explain(findings)
         return Evaluation(
-            # Quick mode has too few runs to tell an explanation from chance.
-            findings=findings if settings.quick else moves.explain(findings),
+            findings=findings,
             evidence=evidence,
             moves=moves,
             readings=self.readings(settings, evidence),

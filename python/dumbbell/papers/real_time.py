@@ -21,7 +21,7 @@ import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,8 +37,6 @@ from dumbbell.papers.paper import Paper, PlannedRun, RealTime, Settings
 from dumbbell.runs import Job, Runs
 from dumbbell.scenario import Scenario
 from dumbbell.testbed import RealTimeRun, duration_s
-
-E = TypeVar("E")
 
 MEASURED = "testbed"
 """Where a paper finds its `Measured` among what was observed; missing if there is none."""
@@ -134,7 +132,7 @@ def simulated(plan: Sequence[PlannedRun]) -> list[PlannedRun]:
 
 
 def measure_of(
-    name: str, origin: Callable[[E], Measured | None]
+    name: str, origin: Callable[[Any], Measured | None]
 ) -> Callable[[Callable[..., Outcome]], Callable[..., Outcome]]:
     """Return a decorator for measures and estimates that evaluate runs in real time.
 
@@ -150,7 +148,7 @@ def measure_of(
 
     def decorated(measure: Callable[..., Outcome]) -> Callable[..., Outcome]:
         @functools.wraps(measure)
-        def measured(evidence: E, **arguments: Any) -> Outcome:
+        def measured(evidence: Any, **arguments: Any) -> Outcome:
             found = origin(evidence)
             if found is None:
                 raise AwaitsTestbed(f"It needs runs in real time: `{command_of(name)}`, with Linux and root.")
