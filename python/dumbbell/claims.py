@@ -216,7 +216,8 @@ class Register(Generic[E]):
             problems.append(f"`share` is {entry['share']}; accepted: above 0, up to 1")
         if "share" in entry and "within" in entry:
             problems.append("`share` and `within` exclude each other")
-        if "measure" in entry and ESTIMATE not in dict(entry["measure"]):
+        measure = entry.get("measure", {ESTIMATE: ""})
+        if not (isinstance(measure, dict) and ESTIMATE in measure):
             problems.append(f"`measure` lacks `{ESTIMATE}`")
         if problems:
             raise ValueError(f"{self.path.name}: [{name}]: {'; '.join(problems)}")

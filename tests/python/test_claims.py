@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -76,6 +77,68 @@ def test_a_claim_that_contradicts_itself_is_an_error(tmp_path, change, message):
     path.write_text(FILE.replace(*change), encoding="utf-8")
     with pytest.raises(ValueError, match=re.escape(message)):
         Register(path)
+
+
+ROW = 'measure = { estimate = "threshold", name = "reno", factors = [1, 2.5] }\n'
+
+
+def register_with(tmp_path, row):
+    """Return a register whose first claim names an estimate, and whose other claim has a measure."""
+    path = tmp_path / "claims.toml"
+    path.write_text(FILE.replace("relative = true\n", f"relative = true\n{row}"), encoding="utf-8")
+    register = Register(path)
+    register.claim("A-1")(lambda flags: Outcome.share(flags))
+
+    @register.estimate
+    def threshold(
+        evidence, name: str, factors: list[float], scale: float = 1.0, side: Literal["low", "high"] = "low"
+    ):
+        return Outcome.of(evidence[name] * sum(factors) * scale, note=side)
+
+    return register
+
+
+def test_a_row_names_an_estimate_and_its_arguments(tmp_path):
+    (first, _) = register_with(tmp_path, ROW.replace("reno", "vegas")).claims()
+    assert first.measure({"vegas": 10.0, "reno": 0.0}) == Outcome.of(35.0, note="low")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ('"threshold"', '"treshold"'),
+            'claims.toml: [A-2].measure.estimate: "treshold" is not accepted; expected one of threshold '
+            "(did you mean `threshold`?)",
+        ),
+        (
+            ("name =", "nane ="),
+            '[A-2].measure.nane: "nane" is no argument of threshold; expected one of name, factors, scale, side '
+            "(did you mean `name`?)",
+        ),
+        (('name = "reno", ', ""), "[A-2].measure.name: nothing is not accepted; expected a string"),
+        (('"reno"', "7"), "[A-2].measure.name: 7 is not accepted; expected a string"),
+        (("2.5", "true"), "[A-2].measure.factors: [1, True] is not accepted; expected a list, each a number"),
+        ((" }", ', side = "lo" }'), "expected one of low, high (did you mean `low`?)"),
+        (('estimate = "threshold", ', ""), "claims.toml: [A-2]: `measure` lacks `estimate`"),
+        ((ROW, "measure = 3\n"), "claims.toml: [A-2]: `measure` lacks `estimate`"),
+    ],
+)
+def test_a_bad_row_names_claim_field_value_and_what_is_accepted(tmp_path, change, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        register_with(tmp_path, ROW.replace(*change)).claims()
+
+
+def test_a_claim_has_one_measure_and_a_name_one_estimate(tmp_path):
+    register = register_with(tmp_path, ROW)
+    with pytest.raises(ValueError, match="claim A-2 has two measures"):
+        register.claim("A-2")(lambda _: Outcome.of(1.0))
+
+    def threshold(_evidence):
+        return Outcome.of(1.0)
+
+    with pytest.raises(ValueError, match="there are two estimates threshold"):
+        register.estimate(threshold)
 
 
 def test_an_ordering_holds_from_a_minimum_share_of_the_points():
