@@ -111,6 +111,41 @@ def tcp(kind: str, assumptions: Assumptions, **changes: Any) -> dict[str, Any]:
     return {**table, "mechanisms": assumptions.mechanisms, "congestion": congestion | changes}
 
 
+def _senders(connections: Sequence[Connection]) -> list[Any]:
+    """Return the flow of each connection, from a host of its own."""
+    return [
+        {
+            "name": c.name,
+            "from": f"s{n}",
+            "to": f"d{n}",
+            "tcp": c.tcp,
+            "start": c.start,
+            **({} if c.source is None else {"source": c.source}),
+        }
+        for n, c in enumerate(connections, start=1)
+    ]
+
+
+def _queue(packets: int, assumptions: Assumptions) -> DropTail:
+    return DropTail(limit=f"{packets} packets", counts_service=assumptions.counts_service)
+
+
+def _noise(count: int, rate: float) -> list[Flow]:
+    """Return the flows that make the processing times of so many senders random."""
+    noise = Cbr(
+        rate=f"{NOISE_LOAD * NOISE_SPEED * rate:g} Mbit/s", packet=f"{NOISE_SPEED * PACKET} bytes", jitter=1.0
+    )
+    return [Flow(name=f"noise{n}", from_=f"s{n}", to="r1", source=noise) for n in range(1, count + 1)]
+
+
+def _delays_ms(connections: Sequence[Connection], assumptions: Assumptions) -> list[float]:
+    """Return the delay of each connection's access links, ms."""
+    return [
+        assumptions.access_ms if c.rtt_ms is None else (c.rtt_ms - 2 * assumptions.delay_ms) / 4
+        for c in connections
+    ]
+
+
 def network(
     name: str,
     connections: Sequence[Connection],
@@ -154,49 +189,20 @@ def network(
     has_cross = cross and assumptions.cross > 0
     has_jitter = jitter or (cross and assumptions.jitter)
     own_rate = f"{NOISE_SPEED * rate:g} Mbit/s" if has_jitter else assumptions.access_rate
-    delays = [
-        assumptions.access_ms if c.rtt_ms is None else (c.rtt_ms - 2 * assumptions.delay_ms) / 4
-        for c in connections
-    ]
-    if has_cross:
-        delays.append(assumptions.access_ms)
+    delays = _delays_ms(connections, assumptions) + [assumptions.access_ms] * has_cross
     shape = topologies.dumbbell(
         pairs=len(delays),
         rate=f"{rate:g} Mbit/s",
         delay=f"{assumptions.delay_ms:g} ms",
-        queue=DropTail(
-            limit=f"{assumptions.buffer if buffer is None else buffer} packets",
-            counts_service=assumptions.counts_service,
-        ),
+        queue=_queue(assumptions.buffer if buffer is None else buffer, assumptions),
         access_rate=[own_rate] * count + ["1 Gbit/s"] * has_cross,
         access_delay=[f"{delay:g} ms" for delay in delays],
         impairments=impairments,
     )
-    flows: list[Any] = [
-        {
-            "name": c.name,
-            "from": f"s{n}",
-            "to": f"d{n}",
-            "tcp": c.tcp,
-            "start": c.start,
-            **({} if c.source is None else {"source": c.source}),
-        }
-        for n, c in enumerate(connections, start=1)
-    ]
+    flows = _senders(connections)
     if has_cross:
         random = Poisson(rate=f"{assumptions.cross * rate:g} Mbit/s", packet=f"{PACKET} bytes")
         flows.append(Flow(name="cross", from_=f"s{count + 1}", to=f"d{count + 1}", source=random))
-    if has_jitter:
-        noise = Cbr(
-            rate=f"{NOISE_LOAD * NOISE_SPEED * rate:g} Mbit/s",
-            packet=f"{NOISE_SPEED * PACKET} bytes",
-            jitter=1.0,
-        )
-        flows += [Flow(name=f"noise{n}", from_=f"s{n}", to="r1", source=noise) for n in range(1, count + 1)]
-    return shape.scenario(
-        name=name,
-        duration=f"{duration_s:g} s",
-        measure_from=f"{from_s:g} s",
-        flows=flows,
-        **settings,
-    )
+    flows += _noise(count, rate) if has_jitter else []
+    times = {"duration": f"{duration_s:g} s", "measure_from": f"{from_s:g} s"}
+    return shape.scenario(name=name, flows=flows, **times, **settings)

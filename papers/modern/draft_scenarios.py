@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .assumptions import Assumptions
@@ -30,18 +31,19 @@ def _undisturbed(**more: Any) -> Data:
     return {"name": "bbr3", "probe_rtt_interval": "100 s", **more}
 
 
+def _single(
+    usual: Data, name: str, mbps: float = 50, rtt_ms: float = 40, duration_s: float = 25, **more: object
+) -> Data:
+    """Return one bulk flow over a deep queue, with the usual TCP and the states recorded."""
+    states = probe(*STATES, flows=["f"])
+    given: Data = {"queue": drop_tail(bdp_bytes(50, 40, 4)), "probes": [states], **more}
+    return bottleneck(name, mbps, rtt_ms, bulk([("f", given.pop("tcp", usual))]), duration_s, **given)
+
+
 def _changing(assumptions: Assumptions) -> dict[str, Data]:
     """Return bulk flows over a path that is steady, or whose rate changes."""
-    tcp = linux("bbr3", assumptions)
     states = probe(*STATES, flows=["f"])
-    deep = drop_tail(bdp_bytes(50, 40, 4))
-
-    def single(
-        name: str, mbps: float = 50, rtt_ms: float = 40, duration_s: float = 25, **more: object
-    ) -> Data:
-        given: Data = {"queue": deep, "probes": [states], **more}
-        return bottleneck(name, mbps, rtt_ms, bulk([("f", given.pop("tcp", tcp))]), duration_s, **given)
-
+    single = partial(_single, linux("bbr3", assumptions))
     window = probe("flight_size", "delivered", flows=["f"], period_ms=2)
     fine = probe("flight_size", flows=["f"], period_ms=0.25)
     slower: Data = {"mbps": 100, "duration_s": 50, "changes": [{"at": "20 s", "rate": rate_of(10)}]}

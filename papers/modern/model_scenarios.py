@@ -82,6 +82,12 @@ def _published(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             probes=[probe("bbr_mode", "bandwidth", flows=["f"])],
         ),
     }  # fmt: skip
+    return made | _disturbed(bbr, cubic, quick=quick)
+
+
+def _disturbed(bbr: Data, cubic: Data, *, quick: bool) -> dict[str, Data]:
+    """Return BBR on a path that loses many packets, and eight flows on a slow one."""
+    made = {}
     for loss in (0.15, 0.25):
         name = f"bbr-lossy-{loss:g}"
         made[name] = lossy_way(

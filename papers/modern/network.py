@@ -179,6 +179,18 @@ def outage(mbps: float, begin_s: float, end_s: float) -> list[Data]:
     ]
 
 
+def _way(name: str, mbps: float, rtt_ms: float) -> Data:
+    """Return a link between the hosts that its name names, with half of a round-trip time."""
+    start, end = name.split("-")
+    return {
+        "name": name,
+        "from": start,
+        "to": end,
+        "rate": rate_of(mbps),
+        "delay": milliseconds(rtt_ms / 2),
+    }
+
+
 def bottleneck(
     name: str,
     mbps: float,
@@ -213,12 +225,7 @@ def bottleneck(
     back_mbps
         Rate of the way back.
     """
-    there: Data = {
-        "name": FORWARD,
-        "from": "a",
-        "to": "b",
-        "rate": rate_of(mbps),
-        "delay": milliseconds(rtt_ms / 2),
+    there = _way(FORWARD, mbps, rtt_ms) | {
         "queue": drop_tail(None) if queue is None else queue,
         **(link or {}),
     }
@@ -226,18 +233,11 @@ def bottleneck(
         there["impairments"] = list(impairments)
     if changes:
         there["changes"] = list(changes)
-    back: Data = {
-        "name": "b-a",
-        "from": "b",
-        "to": "a",
-        "rate": rate_of(back_mbps),
-        "delay": milliseconds(rtt_ms / 2),
-    }
     made: Data = {
         "name": name,
         "duration": milliseconds(1e3 * duration_s),
         "nodes": ["a", "b"],
-        "links": [there, back],
+        "links": [there, _way("b-a", back_mbps, rtt_ms)],
         "flows": list(flows),
     }
     if from_s:

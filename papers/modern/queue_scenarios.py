@@ -59,6 +59,13 @@ def _managed(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
             )
             for count in PIE_FLOWS
         },
+    }  # fmt: skip
+
+
+def _marking(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:
+    """Return queues that mark."""
+    duration = 60 if quick else 100
+    return {
         # A burst leaves 20 packets in the queue; then packets come as fast as they leave, and marks remove none.
         "red-constant": bottleneck(
             "red-constant", 12, 20,
@@ -127,7 +134,11 @@ RANDOM = ("fqcodel-", "pie-", "red-", "dualpi2-", "netem-delays", "netem-reorder
 
 def queue_cases(assumptions: Assumptions, *, quick: bool) -> list[Case]:
     """Return the scenarios of queues and links."""
-    made = {**_managed(assumptions, quick=quick), **_others(assumptions)}
+    made = {
+        **_managed(assumptions, quick=quick),
+        **_marking(assumptions, quick=quick),
+        **_others(assumptions),
+    }
     return [
         Case(key=key, stage="queues", data=data, is_random=key.startswith(RANDOM))
         for key, data in made.items()

@@ -105,76 +105,72 @@ def _classic(assumptions: Assumptions) -> list[Case]:
     return made
 
 
-def _timers(assumptions: Assumptions) -> list[Case]:
-    window = "20 segments"
-    constant = linux("reno", assumptions, mss="1000 bytes", receive_buffer=window)
+def _timeouts(assumptions: Assumptions) -> list[Data]:
+    constant = linux("reno", assumptions, mss="1000 bytes", receive_buffer="20 segments")
     first = rfc(
         "reno", assumptions, timer={"kind": "rfc6298", "minimum": "1 ms"}, initial_window="2 segments"
     )
-    probe_of_tail = {
-        form: {
-            **(rfc if form == "rfc" else linux)("reno", assumptions, mss="1000 bytes"),
-            "initial_window": "10 segments",
-        }
-        for form in ("rfc", "linux")
-    }
-    for tcp in probe_of_tail.values():
+    short = [flow("f", first, source={"kind": "transfer", "size": "2 kB"})]
+    timeout = [probe("rto", flows=["f"])]
+    return [
+        bottleneck("rto-constant", 1000, 50, bulk([("f", constant)]), 10, probes=timeout),
+        bottleneck("rto-first", 100_000, 100, short, 1, probes=timeout),
+    ]
+
+
+def _tails(assumptions: Assumptions) -> list[Data]:
+    """Return transfers whose last segments are lost, by the rules of the RFCs and of Linux."""
+    made = []
+    for form, rules in (("rfc", rfc), ("linux", linux)):
+        tcp = rules("reno", assumptions, mss="1000 bytes") | {"initial_window": "10 segments"}
         if tcp.get("recovery", "rack") == "sack":
             tcp["recovery"] = "rack"
+        data = bottleneck(
+            f"tail-{form}",
+            1000,
+            100,
+            [flow("f", tcp, source={"kind": "transfer", "size": "13 kB"})],
+            3,
+            impairments=[{"kind": "forced", "packets": [11, 12, 13]}],
+            probes=[probe("seq_sent", "seq_acked", flows=["f"])],
+        )
+        made.append(data)
+    return made
+
+
+def _spikes(assumptions: Assumptions) -> list[Data]:
+    """Return transfers whose round-trip time rises for a moment, with and without F-RTO."""
     # With the way of 50 ms, three timeouts of 300 ms in all.
     spike_ms = 3 * 300 - 50
-    spurious = {
-        frto: rfc(
+    made = []
+    for frto in ("rfc5682", "off"):
+        tcp = rfc(
             "reno",
             assumptions,
             recovery={"kind": "rack", "frto": frto, "tlp": False},
-            initial_window=window,
-            initial_ssthresh=window,
+            initial_window="20 segments",
+            initial_ssthresh="20 segments",
             timer={"kind": "rfc6298", "minimum": "300 ms"},
         )
-        for frto in ("rfc5682", "off")
-    }
-    cases = {
-        "rto-constant": bottleneck(
-            "rto-constant", 1000, 50, bulk([("f", constant)]), 10, probes=[probe("rto", flows=["f"])]
-        ),
-        "rto-first": bottleneck(
-            "rto-first",
-            100_000,
-            100,
-            [flow("f", first, source={"kind": "transfer", "size": "2 kB"})],
-            1,
-            probes=[probe("rto", flows=["f"])],
-        ),
-        **{
-            f"tail-{form}": bottleneck(
-                f"tail-{form}",
-                1000,
-                100,
-                [flow("f", tcp, source={"kind": "transfer", "size": "13 kB"})],
-                3,
-                impairments=[{"kind": "forced", "packets": [11, 12, 13]}],
-                probes=[probe("seq_sent", "seq_acked", flows=["f"])],
-            )
-            for form, tcp in probe_of_tail.items()
-        },
-        **{
-            f"spike-{frto}": bottleneck(
-                f"spike-{frto}",
-                10,
-                50,
-                [flow("f", tcp, source={"kind": "transfer", "size": "4000 kB"})],
-                12,
-                changes=[
-                    {"at": "2 s", "delay": milliseconds(25 + spike_ms)},
-                    {"at": "2.06 s", "delay": "25 ms"},
-                ],
-                probes=[probe("tcp_events", flows=["f"])],
-            )
-            for frto, tcp in spurious.items()
-        },
-    }
-    return [Case(key=key, stage="sender", data=data) for key, data in cases.items()]
+        data = bottleneck(
+            f"spike-{frto}",
+            10,
+            50,
+            [flow("f", tcp, source={"kind": "transfer", "size": "4000 kB"})],
+            12,
+            changes=[
+                {"at": "2 s", "delay": milliseconds(25 + spike_ms)},
+                {"at": "2.06 s", "delay": "25 ms"},
+            ],
+            probes=[probe("tcp_events", flows=["f"])],
+        )
+        made.append(data)
+    return made
+
+
+def _timers(assumptions: Assumptions) -> list[Case]:
+    made = (*_timeouts(assumptions), *_tails(assumptions), *_spikes(assumptions))
+    return [Case(key=data["name"], stage="sender", data=data) for data in made]
 
 
 def _acknowledgements(assumptions: Assumptions) -> list[Case]:

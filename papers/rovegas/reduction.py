@@ -329,6 +329,10 @@ def _opening(run: Traced) -> list[float]:
     return [(end - begin) / doublings, cut]
 
 
+def _backlogs(run: Traced) -> list[float]:
+    return [float(run.links["backlog_mean_packets"][link]) for link in (FORWARD, BACKWARD)]
+
+
 def reduce(runs: Runs) -> pd.DataFrame:
     """Return one row for each completed run, indexed by job.
 
@@ -375,9 +379,7 @@ def reduce(runs: Runs) -> pd.DataFrame:
                 "least_rtt": 1000 * run.column("rtt_min_s", run.connections)[0],
                 "forward_queue": _queue(run, FORWARD),
                 "backward_queue": _queue(run, BACKWARD),
-                "backlogs": [float(run.links["backlog_mean_packets"][link]) for link in (FORWARD, BACKWARD)]
-                if name == "linux-k"
-                else [],
+                "backlogs": _backlogs(run) if name == "linux-k" else [],
                 "queue_bins": _queue_bins(run) if name == "fig-15" else [],
                 "sampled_window": _sampled(run, "cwnd", "c1") if is_drawn else [],
                 "sampled_forward": _sampled(run, "backlog", FORWARD) if is_drawn else [],

@@ -176,14 +176,18 @@ def backward_load(
     flows = [_connection(1, vegas_rules(variant, place))]
     if load > 0:
         flows.append(_variable("v1", 2, load, place, enters_s))
+    return _delivering(shape, name, variant, flows, duration_s)
+
+
+def _delivering(
+    shape: Topology, name: str, variant: str, flows: Sequence[Flow], duration_s: float
+) -> Scenario:
+    """Return a scenario in which what the first connection delivers is recorded."""
     return shape.scenario(
         name=name,
         duration=f"{duration_s:g} s",
         flows=flows,
-        probes=[
-            Probe(flows=["c1"], quantities=["delivered"], period="1 s"),
-            *_base_rtt(variant),
-        ],
+        probes=[Probe(flows=["c1"], quantities=["delivered"], period="1 s"), *_base_rtt(variant)],
     )
 
 
@@ -227,15 +231,7 @@ def parking_lot(
             _variable(f"v{index}", index + 1, load, place, start)
             for index, start in enumerate(enters_s, start=1)
         ]
-    return shape.scenario(
-        name=name,
-        duration=f"{duration_s:g} s",
-        flows=flows,
-        probes=[
-            Probe(flows=["c1"], quantities=["delivered"], period="1 s"),
-            *_base_rtt(variant),
-        ],
-    )
+    return _delivering(shape, name, variant, flows, duration_s)
 
 
 def staggered(
@@ -334,6 +330,35 @@ def _connections(
     )
 
 
+def _third_router(place: Assumptions) -> list[Link]:
+    """Return the links over a third router."""
+    return [
+        Link(
+            name=f"{start}-{stop}",
+            from_=start,
+            to=stop,
+            rate=CONNECTION_RATE,
+            delay="20 ms",
+            queue=_queue(QUEUE_PACKETS, place),
+        )
+        for start, stop in (("r1", "r3"), ("r3", "r2"), ("r2", "r3"), ("r3", "r1"))
+    ]
+
+
+def _ways(lengths: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the fields of a flow that takes the short or the long way from some times on."""
+    ways = {"short": ("s1", "r1", "r2", "d1"), "long": ("s1", "r1", "r3", "r2", "d1")}
+    taken = [
+        {
+            "at": at,
+            "path": [f"{one}-{two}" for one, two in pairwise(ways[length])],
+            "reverse_path": [f"{one}-{two}" for one, two in pairwise(ways[length][::-1])],
+        }
+        for at, length in lengths
+    ]
+    return {key: taken[0][key] for key in ("path", "reverse_path")} | {"reroutes": taken[1:]}
+
+
 def rerouted(
     name: str, variant: str, place: Assumptions, *, base_rtt: str, by: str, shortens: bool = False
 ) -> Scenario:
@@ -371,27 +396,8 @@ def rerouted(
         ]
     else:
         nodes.append(Node(name="r3", aqt=True))
-        links += [
-            Link(
-                name=f"{start}-{stop}",
-                from_=start,
-                to=stop,
-                rate=CONNECTION_RATE,
-                delay="20 ms",
-                queue=_queue(QUEUE_PACKETS, place),
-            )
-            for start, stop in (("r1", "r3"), ("r3", "r2"), ("r2", "r3"), ("r3", "r1"))
-        ]
-        ways = {"short": ("s1", "r1", "r2", "d1"), "long": ("s1", "r1", "r3", "r2", "d1")}
-        taken = [
-            {
-                "at": at,
-                "path": [f"{one}-{two}" for one, two in pairwise(ways[length])],
-                "reverse_path": [f"{one}-{two}" for one, two in pairwise(ways[length][::-1])],
-            }
-            for at, length in lengths
-        ]
-        settings = {key: taken[0][key] for key in ("path", "reverse_path")} | {"reroutes": taken[1:]}
+        links += _third_router(place)
+        settings = _ways(lengths)
     shape = replace(shape, nodes=tuple(nodes), links=tuple(links))
     tcp = vegas_rules(variant, place, base_rtt=base_rtt)
     return shape.scenario(

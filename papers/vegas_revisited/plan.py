@@ -13,7 +13,7 @@ from dumbbell import Scenario
 from dumbbell.papers import PlannedRun, Settings
 from dumbbell.sensitivity import REPLICATIONS
 
-from .assumptions import LITERAL, VARIATIONS, calibrated, varied
+from .assumptions import LITERAL, VARIATIONS, Assumptions, calibrated, varied
 from .printed import CELLS
 from .scenarios import BACKGROUNDS, LOADS, SWEEP, experiment, preset_vegas, stable_seed, sweep
 
@@ -144,81 +144,92 @@ STAGES = {
 """What progress and run times call the groups of runs, by the first part of their keys."""
 
 
-def plan(settings: Settings) -> list[PlannedRun]:
-    """Return every run that goes into the table of results."""
-    counts = replications(settings)
-    base = calibrated()
-    runs: list[PlannedRun] = []
+Planned = tuple[str, Scenario, str, int]
+"""Key, scenario, name of the seed, and number of replications."""
 
-    def add(key: str, scenario: Scenario, seed_name: str, count: int) -> None:
-        seed = stable_seed(settings.seed, seed_name)
-        stage = STAGES.get(key.split("/", 1)[0], "sensitivity")
-        runs.extend(
-            PlannedRun(key=key, scenario=scenario, seed=seed, run=run, stage=stage) for run in range(count)
-        )
 
-    for foreground, background, load in table_configurations():
-        name = f"{foreground}|{background}|{load}"
+def _tables(base: Assumptions, counts: Replications) -> Iterator[Planned]:
+    """Yield the configurations of the tables, under our reading and the literal one."""
+    for place in table_configurations():
+        name = "|".join(place)
         # Every configuration draws its own random numbers: the model of the factorial design assumes independent errors.
-        add(f"table/{name}", experiment(foreground, background, load, base), f"table/{name}", counts.table)
-    if counts.literal:
-        for foreground, background, load in table_configurations():
-            name = f"{foreground}|{background}|{load}"
-            scenario = experiment(foreground, background, load, LITERAL)
-            add(f"{LITERAL_GROUP}/{name}", scenario, f"table/{name}", counts.literal)
-    for foreground, background, load in pair_configurations():
+        yield f"table/{name}", experiment(*place, base), f"table/{name}", counts.table
+    for place in table_configurations() if counts.literal else ():
+        name = "|".join(place)
+        yield f"{LITERAL_GROUP}/{name}", experiment(*place, LITERAL), f"table/{name}", counts.literal
+
+
+def _pairs(base: Assumptions, counts: Replications) -> Iterator[Planned]:
+    """Yield the paired configurations."""
+    for place in pair_configurations():
         # Common random numbers within a load: the same arrivals meet every variant.
-        name = f"{foreground}|{background}|{load}"
-        add(f"pair/{name}", experiment(foreground, background, load, base), f"pair/{load}", counts.pair[load])
+        load = place[-1]
+        yield f"pair/{'|'.join(place)}", experiment(*place, base), f"pair/{load}", counts.pair[load]
     for load in ("low", "high"):
-        older = replace(base, variation=2)
-        add(
-            f"pair/reno-2var|reno|{load}",
-            experiment("cell000", "reno", load, older),
-            f"pair/{load}",
-            counts.pair[load],
-        )
+        older = experiment("cell000", "reno", load, replace(base, variation=2))
+        yield f"pair/reno-2var|reno|{load}", older, f"pair/{load}", counts.pair[load]
     without_f = experiment("cell000", f"released:ABCDEG{base.extra}", "high", base)
-    add("pair/cell000|vegas-nof|high", without_f, "pair/high", counts.pair["high"])
+    yield "pair/cell000|vegas-nof|high", without_f, "pair/high", counts.pair["high"]
+
+
+def _designs(base: Assumptions, counts: Replications) -> Iterator[Planned]:
+    """Yield the cells of the seven-factor and of the ten-factor design."""
     for load, background in itertools.product(("low", "high"), BACKGROUNDS):
         for letters in seven_cells():
             scenario = experiment(f"fix:{letters}", background, load, base)
             # Runs of one number meet the same background in every cell, and its warm-up is simulated once.
             key = f"seven/{letters or 'none'}|{background}|{load}"
-            add(key, scenario, f"seven/{background}|{load}", counts.seven)
+            yield key, scenario, f"seven/{background}|{load}", counts.seven
     for letters in ten_cells():
         scenario = experiment(f"fix:{letters}", "reno", "high", base)
-        add(f"ten/{letters or 'none'}|reno|high", scenario, "ten/reno|high", counts.ten)
+        yield f"ten/{letters or 'none'}|reno|high", scenario, "ten/reno|high", counts.ten
+
+
+def _validation(base: Assumptions, counts: Replications) -> Iterator[Planned]:
+    """Yield variants that have to be the same, and the sweep of loads."""
     for load, background in itertools.product(("low", "high"), BACKGROUNDS):
         for variant in ("reno", "cell000"):
             name = f"{background}|{load}"
             scenario = experiment(variant, background, load, base)
-            add(f"validation/{variant}|{name}", scenario, f"validation/{name}", counts.validation)
+            yield f"validation/{variant}|{name}", scenario, f"validation/{name}", counts.validation
     for load in ("low", "high"):
-        for label, scenario in (
-            ("preset", preset_vegas(load, base)),
-            ("switches", experiment("fix:ABCDEFGHI", "reno", load, base)),
-        ):
-            add(f"validation/{label}|reno|{load}", scenario, f"validation/vegas|{load}", counts.validation)
+        switches = experiment("fix:ABCDEFGHI", "reno", load, base)
+        for label, scenario in (("preset", preset_vegas(load, base)), ("switches", switches)):
+            yield f"validation/{label}|reno|{load}", scenario, f"validation/vegas|{load}", counts.validation
     for gap in SWEEP:
         for variant in ("cell000", "cell111"):
-            add(f"sweep/{variant}|{gap}", sweep(variant, gap, base), f"sweep/{gap}", counts.sweep)
-    if counts.sensitivity:
-        for foreground, background, load in table_configurations():
-            if load in counts.sensitivity:
-                name = f"{foreground}|{background}|{load}"
-                scenario = experiment(foreground, background, load, base)
-                add(f"{CHOSEN}/{name}", scenario, f"moved/{background}|{load}", counts.sensitivity[load])
+            yield f"sweep/{variant}|{gap}", sweep(variant, gap, base), f"sweep/{gap}", counts.sweep
+
+
+def _moved(base: Assumptions, counts: Replications) -> Iterator[Planned]:
+    """Yield the configurations of the tables with the chosen assumptions, and with one of them varied."""
+    moves = [(CHOSEN, base, table_configurations())]
     for variation in VARIATIONS:
-        moved = varied(variation, base)
         only_released = set(variation.changes) == {"extra"}
         configurations = released_configurations() if only_released else table_configurations()
-        for foreground, background, load in configurations:
-            if load not in counts.sensitivity:
-                continue
-            name = f"{foreground}|{background}|{load}"
-            scenario = experiment(foreground, background, load, moved)
-            # The same seeds for all variations: what differs is the assumption. Runs of one number meet the same
-            # background, whose warm-up is simulated once.
-            add(f"{variation.name}/{name}", scenario, f"moved/{background}|{load}", counts.sensitivity[load])
-    return runs
+        moves.append((variation.name, varied(variation, base), configurations))
+    for group, assumptions, configurations in moves:
+        for place in configurations:
+            _, background, load = place
+            if load in counts.sensitivity:
+                # The same seeds for all variations: what differs is the assumption. Runs of one number meet the same
+                # background, whose warm-up is simulated once.
+                seed_name, count = f"moved/{background}|{load}", counts.sensitivity[load]
+                yield f"{group}/{'|'.join(place)}", experiment(*place, assumptions), seed_name, count
+
+
+def plan(settings: Settings) -> list[PlannedRun]:
+    """Return every run that goes into the table of results."""
+    counts, base = replications(settings), calibrated()
+    parts = (make(base, counts) for make in (_tables, _pairs, _designs, _validation, _moved))
+    return [
+        PlannedRun(
+            key=key,
+            scenario=scenario,
+            seed=stable_seed(settings.seed, seed_name),
+            run=run,
+            stage=STAGES.get(key.split("/", 1)[0], "sensitivity"),
+        )
+        for key, scenario, seed_name, count in itertools.chain.from_iterable(parts)
+        for run in range(count)
+    ]

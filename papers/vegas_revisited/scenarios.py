@@ -77,6 +77,16 @@ def cell_letters(cell: str) -> str:
     return "".join(sorted("".join(chosen)))
 
 
+def _mechanisms(variant: str, assumptions: Assumptions) -> tuple[str, bool]:
+    """Return the letters of the mechanisms of a variant of Vegas, and whether it is the corrected one."""
+    if variant == "vegas":
+        return "ABCDEFG" + assumptions.extra, False
+    if ":" in variant:
+        flavour, letters = variant.split(":")
+        return letters, flavour == "fix"
+    return cell_letters(ALIASES.get(variant, variant).removeprefix("cell")), True
+
+
 def tcp(variant: str, assumptions: Assumptions, *, buffer: str = "128 KiB") -> dict[str, Any]:
     """Return the ``tcp`` table of a variant.
 
@@ -114,14 +124,7 @@ def tcp(variant: str, assumptions: Assumptions, *, buffer: str = "128 KiB") -> d
     }
     if variant == "reno":
         return common | {"congestion": "reno"}
-    corrected = True
-    if variant == "vegas":
-        letters, corrected = "ABCDEFG" + assumptions.extra, False
-    elif ":" in variant:
-        flavour, letters = variant.split(":")
-        corrected = flavour == "fix"
-    else:
-        letters = cell_letters(ALIASES.get(variant, variant).removeprefix("cell"))
+    letters, corrected = _mechanisms(variant, assumptions)
     return common | {
         "congestion": {
             "name": "vegas",

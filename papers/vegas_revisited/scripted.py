@@ -71,21 +71,14 @@ def single(
         impairments["r1-r2"] = [{"kind": "forced", "packets": list(lost)}]
     if reverse_loss:
         impairments["r2-r1"] = [{"kind": "bernoulli", "probability": reverse_loss}]
-    flows: list[dict[str, Any]] = [
-        {
-            "name": "fg",
-            "from": "h1",
-            "to": "h3",
-            "tcp": table | dict(changes or {}),
-            "source": {"kind": "transfer", "size": size} if size else {"kind": "greedy"},
-        }
-    ]
+    source = {"kind": "transfer", "size": size} if size else {"kind": "greedy"}
+    flow = {"name": "fg", "from": "h1", "to": "h3", "tcp": table | dict(changes or {}), "source": source}
     return Scenario.from_dict(
         {
             "name": scenario_name(look),
             "duration": f"{duration_s:g} s",
             **network(place, queue=queue, hosts=[("h1", "h3"), ("h2", "h4")], impairments=impairments),
-            "flows": flows,
+            "flows": [flow],
             "probes": [{"flows": ["fg"], "quantities": quantities}],
         }
     )

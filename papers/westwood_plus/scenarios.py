@@ -194,7 +194,7 @@ def connection(
         access_rate=assumptions.access_rate,
         rtt=_milliseconds([250.0, *backward]),
     )
-    flows = [Flow(name="f1", from_="s1", to="d1", tcp=tcp(variant, assumptions), start="0 s")]
+    flows = [_first(variant, assumptions)]
     flows += _backward(REVERSE_FLOWS, 2, reverse, assumptions, restarts=True)
     probes = [Probe(flows=["f1"], quantities=["delivered"], period="250 s")]
     if traced:
@@ -307,6 +307,30 @@ def _channel(bad_s: float, assumptions: Assumptions) -> list[TwoState]:
     return [TwoState(good="1 s", bad=f"{bad_s * 1e3:g} ms", loss=0.1, change=0.5, clock=assumptions.channel)]
 
 
+def _first(variant: str, assumptions: Assumptions, *, delayed_ack: bool | None = None) -> Flow:
+    """Return the measured connection of a network with one."""
+    sender = tcp(variant, assumptions, delayed_ack=delayed_ack)
+    return Flow(name="f1", from_="s1", to="d1", tcp=sender, start="0 s")
+
+
+def _wireless_hops(bad_s: float, assumptions: Assumptions) -> list[topologies.Hop]:
+    """Return the wired part and the lossy last hop."""
+    channel = _channel(bad_s, assumptions)
+    wired = topologies.Hop(
+        rate=f"{assumptions.wired_rate:g} Mbit/s",
+        delay=f"{assumptions.bottleneck_delay:g} ms",
+        queue=_queue(bdp_packets(assumptions.wired_rate, 0.25), assumptions),
+    )
+    last = topologies.Hop(
+        rate="2 Mbit/s",
+        delay="20 ms",
+        queue=_queue(assumptions.wireless_queue, assumptions),
+        impairments=channel,
+        reverse_impairments=channel,
+    )
+    return [wired, last]
+
+
 def wireless(
     variant: str,
     bad_s: float,
@@ -336,19 +360,6 @@ def wireless(
     duration_s
         Length of the simulation, s.
     """
-    channel = _channel(bad_s, assumptions)
-    wired = topologies.Hop(
-        rate=f"{assumptions.wired_rate:g} Mbit/s",
-        delay=f"{assumptions.bottleneck_delay:g} ms",
-        queue=_queue(bdp_packets(assumptions.wired_rate, 0.25), assumptions),
-    )
-    last = topologies.Hop(
-        rate="2 Mbit/s",
-        delay="20 ms",
-        queue=_queue(assumptions.wireless_queue, assumptions),
-        impairments=channel,
-        reverse_impairments=channel,
-    )
     cross = [66.0 + (250.0 - 66.0) * index / 4 for index in range(5)] if shared else []
     backward = [46.0 + (250.0 - 46.0) * index / 9 for index in range(REVERSE_FLOWS)] if shared else []
     # One way the connection has 105 ms before the wireless link, a tenth of a millisecond of it behind.
@@ -356,31 +367,19 @@ def wireless(
     first = 105.0 - assumptions.bottleneck_delay - near
     around = [(value / 2 - assumptions.bottleneck_delay) / 2 for value in (*cross, *backward)]
     shape = topologies.chain(
-        hops=[wired, last],
+        hops=_wireless_hops(bad_s, assumptions),
         pairs=[(1, 3), *[(1, 2)] * len(cross), *[(2, 1)] * len(backward)],
         access_rate=assumptions.access_rate,
         sender_delay=_milliseconds([first, *around]),
         receiver_delay=_milliseconds([near, *around]),
     )
-    flows = [
-        Flow(
-            name="f1",
-            from_="s1",
-            to="d1",
-            tcp=tcp(variant, assumptions, delayed_ack=delayed_ack),
-            start="0 s",
+    flows = [_first(variant, assumptions, delayed_ack=delayed_ack)]
+    between = tcp(assumptions.cross_variant, assumptions)
+    for index in range(1, len(cross) + 1):
+        ends = f"s{index + 1}", f"d{index + 1}"
+        flows.append(
+            Flow(name=f"x{index}", from_=ends[0], to=ends[1], tcp=between, start=_start(assumptions))
         )
-    ]
-    flows += [
-        Flow(
-            name=f"x{index}",
-            from_=f"s{index + 1}",
-            to=f"d{index + 1}",
-            tcp=tcp(assumptions.cross_variant, assumptions),
-            start=_start(assumptions),
-        )
-        for index in range(1, len(cross) + 1)
-    ]
     flows += _backward(len(backward), len(cross) + 2, "newreno", assumptions)
     return shape.scenario(
         name=f"wireless last hop, {variant}",
@@ -462,15 +461,7 @@ def one_flow(
     return shape.scenario(
         name=f"one {variant}",
         duration=f"{duration_s} s",
-        flows=[
-            Flow(
-                name="f1",
-                from_="s1",
-                to="d1",
-                tcp=tcp(variant, assumptions, delayed_ack=delayed_ack),
-                start="0 s",
-            )
-        ],
+        flows=[_first(variant, assumptions, delayed_ack=delayed_ack)],
         probes=[
             Probe(flows=["f1"], quantities=["cwnd", "ssthresh", "bandwidth", "base_rtt", "seq_acked"]),
             Probe(links=["r1-r2"], quantities=["backlog"], period=backlog_period),
@@ -515,12 +506,11 @@ def lossy(
         access_rate="1 Gbit/s",
         rtt=f"{base:.6f} ms",
     )
-    sender = tcp(variant, assumptions, delayed_ack=False)
     scenario = shape.scenario(
         name=f"{variant}, loss {loss:g}",
         duration=f"{duration_s} s",
         measure_from="20 s",
-        flows=[Flow(name="f1", from_="s1", to="d1", tcp=sender, start="0 s")],
+        flows=[_first(variant, assumptions, delayed_ack=False)],
     )
     change = LinkChange(at="500 ms", delay=f"{base / 4 + queueing_ms:.6f} ms")
     return scenario.with_values({"links.r1-r2.changes": [change.to_dict()]})

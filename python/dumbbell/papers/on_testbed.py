@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,8 +15,8 @@ from dumbbell.campaign.planned import interrupted
 from dumbbell.errors import refusal
 from dumbbell.papers.claimed import ClaimedPaper
 from dumbbell.papers.paper import Evaluation, Paper, PlannedRun, RealTime, Settings, available, load
-from dumbbell.papers.real_time import fill, simulated, write_record
-from dumbbell.papers.reproduction import Reproduction, finish, print_summary, settings_of
+from dumbbell.papers.real_time import Measured, fill, simulated, write_record
+from dumbbell.papers.reproduction import Reproduction, finish, settings_of, tell
 from dumbbell.papers.runs import PaperRuns, store_of
 from dumbbell.runs import Runs
 
@@ -143,14 +142,26 @@ def reproduce_on_testbed(
     settings = settings_of(quick=quick, runs=runs, seed=seed, seeds=1, threads=threads)
     if record and quick:
         raise refusal("record", "--quick", "the full plan", problem="is too few runs to be recorded")
-    paper = load(name, papers)
-    real_time = paper.real_time
-    if real_time is None or not isinstance(paper, ClaimedPaper):
-        have = [one for one in available(papers) if load(one, papers).real_time is not None]
-        accepted = f"one of {', '.join(have)}" if have else "none; no paper has one"
-        raise refusal("paper", name, accepted, problem="has no real-time plan")
-    part = _Part(paper, real_time)
-    place = Path(output) if output is not None else Path("results")
+    paper, real_time = _with_plan(name, papers)
+    place, part = Path("results" if output is None else output), _Part(paper, real_time)
+    done, measured, missing = _made(paper, part, settings, place, fresh=fresh, quiet=quiet, told=told)
+    if record:
+        _record(paper, real_time, settings, measured, missing)
+    tell(done, json_output=json_output, quiet=quiet)
+    return done
+
+
+def _made(
+    paper: ClaimedPaper[Any],
+    part: _Part,
+    settings: Settings,
+    place: Path,
+    *,
+    fresh: bool,
+    quiet: bool,
+    told: Callable[[str], None] | None,
+) -> tuple[Reproduction, Measured | None, int]:
+    """Return the reproduction of a part on runs in real time, these runs, and how many are missing."""
     with Display(sys.stderr, quiet=quiet) as display:
         try:
             measured, missing = fill(paper, settings, place, display, fresh=fresh, told=told)
@@ -163,19 +174,24 @@ def reproduce_on_testbed(
             work = PaperRuns(part, settings, store)
             display.further(work.total, work.reused)
             work.announce(display)
-            done = finish(work, display, place / part.name, measured=measured)
-    if record:
-        if measured is None or missing:
-            raise refusal(
-                "record",
-                f"{missing} runs missing",
-                "all runs of the plan",
-                problem="was not written",
-                quoted=False,
-            )
-        write_record(real_time, paper, measured, real_time.plan(settings))
-    if json_output:
-        sys.stdout.write(json.dumps(done.data, ensure_ascii=False) + "\n")
-    elif not quiet:
-        print_summary(done)
-    return done
+            return finish(work, display, place / part.name, measured=measured), measured, missing
+
+
+def _with_plan(name: str, papers: str | Path | None) -> tuple[ClaimedPaper[Any], RealTime]:
+    """Return a paper and its real-time plan; raises `ScenarioError` if it has none."""
+    paper = load(name, papers)
+    if isinstance(paper, ClaimedPaper) and paper.real_time is not None:
+        return paper, paper.real_time
+    have = [one for one in available(papers) if load(one, papers).real_time is not None]
+    accepted = f"one of {', '.join(have)}" if have else "none; no paper has one"
+    raise refusal("paper", name, accepted, problem="has no real-time plan")
+
+
+def _record(
+    paper: ClaimedPaper[Any], plan: RealTime, settings: Settings, measured: Measured | None, missing: int
+) -> None:
+    """Write the runs to the record of a paper; raises `ScenarioError` if some are missing."""
+    if measured is None or missing:
+        told = f"{missing} runs missing"
+        raise refusal("record", told, "all runs of the plan", problem="was not written", quoted=False)
+    write_record(plan, paper, measured, plan.plan(settings))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from dumbbell import claims, report
-from dumbbell.campaign import Display, duration, engine_identity
+from dumbbell.campaign import Display, Store, duration, engine_identity
 from dumbbell.campaign.cluster import cluster_of
 from dumbbell.campaign.planned import interrupted, runs_text
 from dumbbell.checkout import where
@@ -104,46 +104,17 @@ def reproduce_all(
     loaded, failures = _load_all(papers)
     cast = {paper.name: paper for paper in loaded}
     works: list[PaperRuns] = []
-    done: list[Reproduction] = []
     with ExitStack() as stack:
         client, notes = stack.enter_context(cluster_of(on))
         stores = {paper.name: stack.enter_context(store_of(paper, place, fresh=fresh)) for paper in loaded}
         display = stack.enter_context(Display(sys.stderr, quiet=quiet))
         try:
-            planned = display.steps("plan", len(loaded))
-            for paper in loaded:
-                try:
-                    work = PaperRuns(paper, settings, stores[paper.name])
-                except Exception as error:
-                    failures[paper.name] = _failure(paper.name, error, papers)
-                else:
-                    works.append(work)
-                    work.announce(display)
-                planned()
+            _plan_all(loaded, settings, stores, display, works, failures, papers)
             for store in stores.values():
                 display.warn(store.warnings)
             display.warn(notes)
             display.whole("all papers", sum(work.total for work in works), sum(work.reused for work in works))
-            for work in works:
-                name = work.paper.name
-                try:
-                    finished = finish(
-                        work,
-                        display,
-                        place / name,
-                        home="../index.html",
-                        client=client,
-                        measured=measured_of(work.paper, place),
-                    )
-                except ResultsError:
-                    # A disk that is full for one paper is full for all.
-                    raise
-                except Exception as error:
-                    failures[name] = _failure(name, error, papers)
-                    display.fold(failures[name])
-                else:
-                    done.append(finished)
-                    display.fold(_line(finished))
+            done = _finish_all(works, display, place, client, failures, papers)
         except KeyboardInterrupt as interruption:
             raise interrupted(works, place / "cache") from interruption
     overview = _write(place, settings, cast, done, failures, time.monotonic() - begin)
@@ -152,6 +123,57 @@ def reproduce_all(
     elif not quiet:
         _print_summary(overview)
     return overview
+
+
+def _plan_all(
+    loaded: Sequence[Paper],
+    settings: Settings,
+    stores: Mapping[str, Store],
+    display: Display,
+    works: list[PaperRuns],
+    failures: dict[str, str],
+    papers: str | Path | None,
+) -> None:
+    """Plan the runs of every paper, into `works`; why a paper failed goes to `failures`."""
+    planned = display.steps("plan", len(loaded))
+    for paper in loaded:
+        try:
+            work = PaperRuns(paper, settings, stores[paper.name])
+        except Exception as error:
+            failures[paper.name] = _failure(paper.name, error, papers)
+        else:
+            works.append(work)
+            work.announce(display)
+        planned()
+
+
+def _finish_all(
+    works: Sequence[PaperRuns],
+    display: Display,
+    place: Path,
+    client: Client | None,
+    failures: dict[str, str],
+    papers: str | Path | None,
+) -> list[Reproduction]:
+    """Return the reproduction of every paper; why a paper failed goes to `failures`."""
+    done = []
+    for work in works:
+        name = work.paper.name
+        try:
+            measured = measured_of(work.paper, place)
+            finished = finish(
+                work, display, place / name, home="../index.html", client=client, measured=measured
+            )
+        except ResultsError:
+            # A disk that is full for one paper is full for all.
+            raise
+        except Exception as error:
+            failures[name] = _failure(name, error, papers)
+            display.fold(failures[name])
+        else:
+            done.append(finished)
+            display.fold(_line(finished))
+    return done
 
 
 def _load_all(papers: str | Path | None) -> tuple[list[Paper], dict[str, str]]:
@@ -203,44 +225,14 @@ def _write(
     run_time_s: float,
 ) -> Overview:
     """Write the index page and the counts of verdicts over all papers."""
-    findings = [finding for reproduction in done for finding in reproduction.findings]
-    board = claims.scoreboard(findings)
-    runs = sum(reproduction.data["runs"] for reproduction in done)
-    reused = sum(reproduction.data["runs_kept_from_before"] for reproduction in done)
+    board = claims.scoreboard([finding for reproduction in done for finding in reproduction.findings])
     waiting = [
         (reproduction, finding)
         for reproduction in done
         for finding in reproduction.findings
         if finding.verdict == "awaits-testbed"
     ]
-    data = plain(
-        {
-            "engine": engine_identity(),
-            "environment": environment(),
-            "seed": settings.seed,
-            "seeds": settings.seeds,
-            "quick": settings.quick,
-            "runs": runs,
-            "runs_kept_from_before": reused,
-            "run_time_s": round(run_time_s, 1),
-            "score": _score(board),
-            "papers": [
-                {
-                    key: reproduction.data[key]
-                    for key in (
-                        "paper", "title", "score", "runs", "runs_kept_from_before", "run_time_s", "stage_times_s",
-                    )
-                }
-                | {"report": f"{reproduction.paper}/report.html", "results": f"{reproduction.paper}/results.json"}
-                for reproduction in done
-            ],
-            "awaiting_testbed": [
-                {"paper": reproduction.paper, "claim": finding.claim.id, "why": finding.why}
-                for reproduction, finding in waiting
-            ],
-            "failures": dict(failures),
-        }
-    )  # fmt: skip
+    data = _data(settings, done, failures, board, waiting, run_time_s)
     text = report.render_index(
         title="Papers reproduced",
         subtitle="Published results on TCP congestion control, reproduced with Dumbbell and evaluated claim by claim.",
@@ -248,7 +240,7 @@ def _write(
             ("engine", engine_identity()),
             environment_fact(),
             ("seed" if settings.seeds == 1 else "seeds", seeds_text(settings)),
-            ("runs", runs_text(runs, reused)),
+            ("runs", runs_text(data["runs"], data["runs_kept_from_before"])),
             ("run time", duration(run_time_s)),
         ],
         notice="Quick mode: fewer replications than the papers and shorter sweeps, so that intervals are wide."
@@ -269,6 +261,46 @@ def _write(
         data=data,
         run_time_s=run_time_s,
     )
+
+
+def _data(
+    settings: Settings,
+    done: Sequence[Reproduction],
+    failures: Mapping[str, str],
+    board: Mapping[str, Any],
+    waiting: Sequence[tuple[Reproduction, claims.Finding]],
+    run_time_s: float,
+) -> dict[str, Any]:
+    """Return the counts of verdicts over all papers, as plain data."""
+    data: dict[str, Any] = plain(
+        {
+            "engine": engine_identity(),
+            "environment": environment(),
+            "seed": settings.seed,
+            "seeds": settings.seeds,
+            "quick": settings.quick,
+            "runs": sum(reproduction.data["runs"] for reproduction in done),
+            "runs_kept_from_before": sum(reproduction.data["runs_kept_from_before"] for reproduction in done),
+            "run_time_s": round(run_time_s, 1),
+            "score": _score(board),
+            "papers": [
+                {
+                    key: reproduction.data[key]
+                    for key in (
+                        "paper", "title", "score", "runs", "runs_kept_from_before", "run_time_s", "stage_times_s",
+                    )
+                }
+                | {"report": f"{reproduction.paper}/report.html", "results": f"{reproduction.paper}/results.json"}
+                for reproduction in done
+            ],
+            "awaiting_testbed": [
+                {"paper": reproduction.paper, "claim": finding.claim.id, "why": finding.why}
+                for reproduction, finding in waiting
+            ],
+            "failures": dict(failures),
+        }
+    )  # fmt: skip
+    return data
 
 
 def _board(papers: Mapping[str, Paper], reproduction: Reproduction) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from dumbbell.campaign.planned import Keep
 from dumbbell.campaign.real_time import in_real_time
 from dumbbell.files import replacing
 from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
-from dumbbell.papers.paper import Paper, PlannedRun, RealTime, Settings
+from dumbbell.papers.paper import Paper, PlannedRun, RealTime, Settings, Stage
 from dumbbell.runs import Job, Runs
 from dumbbell.scenario import Scenario
 from dumbbell.testbed import RealTimeRun, duration_s
@@ -249,8 +250,7 @@ def fill(
     RealTimeError
         Something failed.
     """
-    real_time = paper.real_time
-    if real_time is None:
+    if (real_time := paper.real_time) is None:
         raise ValueError(f"{paper.name} has no real-time plan")
     testbed.find_binary(told=told)
     plan = real_time.plan(settings)
@@ -261,19 +261,25 @@ def fill(
         costs = {run.scenario.hash: stages[run.stage].wall_s(1) for run in plan}
         work = PlannedRuns(paper.name, plan, store, cost=lambda scenario: costs[scenario.hash])
         if told is not None and len(work.missing):
-            wall = sum(stages[name].wall_s(len(rows)) for name, rows in work.stages.items())
-            reused = f", {work.reused} reused" if work.reused else ""
-            told(f"{len(work.missing)} runs in real time{reused}; about {duration(wall)}")
+            told(_announced(work, stages))
         work.announce(display)
         display.whole("runs in real time", work.total, work.reused)
-
-        def make(planned: Sequence[PlannedRun], keep: Keep) -> None:
-            in_real_time(_kept, at_once=stages[planned[0].stage].side_by_side())(planned, keep)
-
-        work.make(make, display)
+        work.make(partial(_make, stages), display)
         store.compact()
         found = _of_store(paper, store, plan, quick=settings.quick)
         return found, work.total - work.done
+
+
+def _make(stages: Mapping[str, Stage], planned: Sequence[PlannedRun], keep: Keep) -> None:
+    """Make runs of one stage in real time."""
+    in_real_time(_kept, at_once=stages[planned[0].stage].side_by_side())(planned, keep)
+
+
+def _announced(work: PlannedRuns[PlannedRun], stages: Mapping[str, Stage]) -> str:
+    """Return how long the missing runs take, as a sentence."""
+    wall = sum(stages[name].wall_s(len(rows)) for name, rows in work.stages.items())
+    reused = f", {work.reused} reused" if work.reused else ""
+    return f"{len(work.missing)} runs in real time{reused}; about {duration(wall)}"
 
 
 def measured_of(paper: Paper, place: Path) -> Measured | None:

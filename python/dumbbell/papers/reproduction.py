@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,9 @@ from dumbbell.campaign.planned import interrupted, runs_text
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import refusal
 from dumbbell.files import plain, write_json, write_text
-from dumbbell.papers.further import decide
-from dumbbell.papers.paper import Settings, experiment_of, load
-from dumbbell.papers.real_time import MEASURED, Measured, measured_of
+from dumbbell.papers.further import Further, decide
+from dumbbell.papers.paper import Evaluation, Paper, Settings, experiment_of, load
+from dumbbell.papers.real_time import Measured, measured_of
 from dumbbell.papers.runs import PaperRuns, pooled, store_of
 from dumbbell.report.numbers import number
 
@@ -176,10 +176,8 @@ def finish(
 
     Parameters
     ----------
-    work
-        The paper with its runs.
-    display
-        Display of progress.
+    work, display
+        The paper with its runs, and the display of progress.
     target
         Folder for the report and the findings.
     home
@@ -192,7 +190,68 @@ def finish(
     paper, settings = work.paper, work.settings
     begin = time.monotonic()
     work.complete(display, client)
-    tables = work.tables()
+    judged = _judged(work, measured, display, client)
+    sections = paper.sections(settings, judged.evaluation)
+    judged.step()
+    work.store.compact()
+    times = work.times | judged.added.times | {"claims and report": time.monotonic() - judged.start}
+    run_time_s, findings = time.monotonic() - begin, judged.evaluation.findings
+    facts = _facts(work, judged.added, measured, times, run_time_s)
+    data = _data(work, judged, measured, facts, times, run_time_s)
+    text = report.render(
+        title=paper.title,
+        subtitle=paper.citation,
+        facts=facts,
+        scoreboard=claims.scoreboard(findings, paper.aims),
+        headline=_headline(judged.headline),
+        claims=_claim_rows(findings),
+        sections=sections,
+        notice=paper.notice(settings),
+        home=home,
+    )
+    done = Reproduction(
+        paper=paper.name,
+        report=target / "report.html",
+        results=target / "results.json",
+        findings=findings,
+        data=data,
+        run_time_s=run_time_s,
+    )
+    write_text(done.report, text)
+    write_json(done.results, data)
+    for file, content in paper.files(settings, judged.evaluation).items():
+        write_text(target / file, content)
+    return done
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Judged:
+    """The claims of a paper judged on its runs.
+
+    Parameters
+    ----------
+    evaluation
+        That of the runs of all seeds.
+    headline
+        The score of the measured claims, a mean over seeds.
+    added
+        The further replications.
+    start
+        When judging began, by the monotonic clock, s.
+    step
+        Marks a part of it as done.
+    """
+
+    evaluation: Evaluation[Any]
+    headline: Mapping[str, Any]
+    added: Further
+    start: float
+    step: Callable[[], None]
+
+
+def _judged(work: PaperRuns, measured: Measured | None, display: Display, client: Client | None) -> _Judged:
+    """Return the evaluation of completed runs, with further replications where claims are undecided."""
+    paper, settings, tables = work.paper, work.settings, work.tables()
     observed = paper.observe(settings, display.steps)
     if measured is not None:
         observed = {**observed, MEASURED: measured}
@@ -201,23 +260,23 @@ def finish(
     )
     results = pooled([*tables, *added.tables])
     start = time.monotonic()
-    judged = display.steps("claims and report", 1 + len(tables))
+    step = display.steps("claims and report", 1 + len(tables))
     evaluation = paper.evaluate(settings, results, observed)
-    findings = evaluation.findings
-    judged()
-    by_seed = [findings] if len(tables) == 1 and not added.seeds else []
+    step()
+    by_seed = [evaluation.findings] if len(tables) == 1 and not added.seeds else []
     for each, table in zip(settings.each() if not by_seed else [], tables, strict=False):
         by_seed.append(paper.findings(each, table, observed))
-        judged()
-    headline = claims.measured_score(by_seed, paper.ceilings(findings))
-    sections = paper.sections(settings, evaluation)
-    further = paper.files(settings, evaluation)
-    judged()
-    work.store.compact()
-    times = work.times | added.times | {"claims and report": time.monotonic() - start}
-    run_time_s = time.monotonic() - begin
-    score = claims.scoreboard(findings, paper.aims)
-    facts = [
+        step()
+    headline = claims.measured_score(by_seed, paper.ceilings(evaluation.findings))
+    return _Judged(evaluation=evaluation, headline=headline, added=added, start=start, step=step)
+
+
+def _facts(
+    work: PaperRuns, added: Further, measured: Measured | None, times: Mapping[str, float], run_time_s: float
+) -> list[tuple[str, str]]:
+    """Return what the head of the report states."""
+    settings = work.settings
+    return [
         ("engine", engine_identity()),
         environment_fact(),
         ("runs", runs_text(work.total + added.runs, work.reused + added.reused)),
@@ -227,9 +286,25 @@ def finish(
         *((f"run time, {stage}", f"{seconds:.1f} s") for stage, seconds in times.items()),
         *(("warning", text) for text in work.store.warnings),
         *(measured.facts() if measured is not None else []),
-        *paper.facts(settings),
+        *work.paper.facts(settings),
     ]
-    data = plain(
+
+
+def _data(
+    work: PaperRuns,
+    judged: _Judged,
+    measured: Measured | None,
+    facts: Sequence[tuple[str, str]],
+    times: Mapping[str, float],
+    run_time_s: float,
+) -> dict[str, Any]:
+    """Return what ``results.json`` holds."""
+    paper, settings, evaluation, added = work.paper, work.settings, judged.evaluation, judged.added
+    score = {
+        row["name"]: {key: row[key] for key in (*claims.COUNTS, "aim")}
+        for row in claims.scoreboard(evaluation.findings, paper.aims)["groups"]
+    }
+    data: dict[str, Any] = plain(
         {
             "paper": paper.name,
             "title": paper.title,
@@ -243,42 +318,16 @@ def finish(
             "further_replications": added.to_dict(),
             "run_time_s": round(run_time_s, 1),
             "stage_times_s": {stage: round(seconds, 1) for stage, seconds in times.items()},
-            "score": {
-                row["name"]: {key: row[key] for key in (*claims.COUNTS, "aim")} for row in score["groups"]
-            }
-            | {"measured": headline},
+            "score": score | {"measured": judged.headline},
             "explanations": evaluation.explanations(),
             "readings": [reading.to_dict() for reading in evaluation.readings],
             "testbed": None if measured is None else measured.to_dict(),
             "facts": dict(facts),
             "warnings": work.store.warnings,
-            "claims": [finding.to_dict() for finding in findings],
+            "claims": [finding.to_dict() for finding in evaluation.findings],
         }
     )
-    text = report.render(
-        title=paper.title,
-        subtitle=paper.citation,
-        facts=facts,
-        scoreboard=score,
-        headline=_headline(headline),
-        claims=_claim_rows(findings),
-        sections=sections,
-        notice=paper.notice(settings),
-        home=home,
-    )
-    report_file, results_file = target / "report.html", target / "results.json"
-    write_text(report_file, text)
-    write_json(results_file, data)
-    for file, content in further.items():
-        write_text(target / file, content)
-    return Reproduction(
-        paper=paper.name,
-        report=report_file,
-        results=results_file,
-        findings=findings,
-        data=data,
-        run_time_s=run_time_s,
-    )
+    return data
 
 
 def reproduce(
@@ -304,29 +353,19 @@ def reproduce(
     name
         Name of the paper, as ``"vegas-revisited"``.
     experiment
-        Name of an additional experiment of the paper, as ``"full-factorial"``, to run instead of the paper's own runs.
-    quick
-        Use fewer replications.
-    json_output
-        Print the findings as JSON on standard output instead of a summary; progress goes to standard error.
+        An additional experiment of the paper, as ``"full-factorial"``, to run instead of the paper's own runs.
+    quick, runs, seed, seeds, threads
+        See `Settings`. There are five seeds by default, 1 in quick mode and for an experiment. The verdicts are on the runs
+        of all seeds; the headline is a mean over seeds.
+    json_output, quiet
+        Print the findings as JSON on standard output instead of a summary; show no progress on standard error, and no summary,
+        but warnings of a damaged store.
     output
         Folder for reports and the store of runs; ``results/`` of the working directory by default.
-    runs
-        Replications for each configuration of the main tables or of the experiment, at least 2; the paper's own number
-        by default.
-    seed
-        Seed all seeds are derived from, at least 0.
-    seeds
-        Number of seeds to repeat everything with, from `seed` on; 5 by default, 1 in quick mode and for an experiment. The
-        verdicts are on the runs of all seeds; the headline is a mean over seeds.
-    threads
-        Threads to run on; all cores by default.
     fresh
         Delete stored runs and run everything again.
     papers
         Folder that holds the papers; see `folder`.
-    quiet
-        Show no progress and print nothing but what `json_output` asks for, and warnings of a damaged store.
     on
         A Dask cluster, or the address of its scheduler. Its workers need this checkout and the engine of this
         process. The default is this machine.
@@ -342,18 +381,24 @@ def reproduce(
         The paper is not known, cannot be loaded or has no such experiment, a setting is out of range, or another process
         is writing to the same store.
     ResultsError
-        A file of the store cannot be read, or one of the results cannot be written, as on a full disk. Every finished run
-        that could be written is kept.
+        A file of the store cannot be read, or one of the results cannot be written, as on a full disk.
     Interrupted
         Ctrl-C. Every finished run is kept; the same command resumes.
     """
-    if seeds is None and experiment is not None:
-        seeds = 1
+    seeds = 1 if seeds is None and experiment is not None else seeds
     settings = settings_of(quick=quick, runs=runs, seed=seed, seeds=seeds, threads=threads, on=on)
-    paper = load(name, papers)
-    if experiment is not None:
-        paper = experiment_of(paper, experiment)
-    place = Path(output) if output is not None else Path("results")
+    paper = load(name, papers) if experiment is None else experiment_of(load(name, papers), experiment)
+    done = _made(
+        paper, settings, Path("results" if output is None else output), fresh=fresh, quiet=quiet, on=on
+    )
+    tell(done, json_output=json_output, quiet=quiet)
+    return done
+
+
+def _made(
+    paper: Paper, settings: Settings, place: Path, *, fresh: bool, quiet: bool, on: Client | str | None
+) -> Reproduction:
+    """Return a reproduction, made in a folder of results."""
     with (
         cluster_of(on) as (client, notes),
         store_of(paper, place, fresh=fresh) as store,
@@ -367,20 +412,19 @@ def reproduce(
             planned()
             work.announce(display)
             display.whole("all runs", work.total, work.reused)
-            done = finish(
+            return finish(
                 work, display, place / paper.name, client=client, measured=measured_of(paper, place)
             )
         except KeyboardInterrupt as interruption:
             raise interrupted([] if work is None else [work], store.place) from interruption
+
+
+def tell(done: Reproduction, *, json_output: bool, quiet: bool) -> None:
+    """Print a reproduction as JSON, or the counts of verdicts, the headline and where the report is."""
     if json_output:
         sys.stdout.write(json.dumps(done.data, ensure_ascii=False) + "\n")
-    elif not quiet:
-        print_summary(done)
-    return done
-
-
-def print_summary(done: Reproduction) -> None:
-    """Print the counts of verdicts, the headline and where the report is."""
+    if json_output or quiet:
+        return
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     for name, row in rows_of(done.data["score"]).items() if done.findings else ():
         aim = f" (aim {row['aim']} %)" if row["aim"] else ""
