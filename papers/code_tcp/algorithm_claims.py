@@ -19,7 +19,7 @@ from .algorithms import GUEST_S
 from .assumptions import BASE
 from .evidence import Evidence, Run, Values
 from .network import BOTTLENECK, PACKET, RECEIVER_FIELDS, tcp
-from .register import claim
+from .register import claim, estimate
 
 SETTLED_S = 5.0
 """Slow start is over by then, s."""
@@ -101,23 +101,15 @@ def _as_read(table: Any) -> Mapping[str, Any]:
     return read
 
 
-def _register_starts() -> None:
-    starts = {
-        "C-ALG-V12": ("vegas", "alpha"),
-        "C-ALG-V13": ("vegas", "beta"),
-        "C-ALG-N1": ("newvegas", "alpha"),
-        "C-ALG-N2": ("newvegas", "beta"),
-        "C-ALG-A1": ("vegasa", "alpha"),
-        "C-ALG-A2": ("vegasa", "beta"),
-    }
-    for name, (kind, threshold) in starts.items():
-
-        @claim(name)
-        def threshold_at_start(_: Evidence, kind: str = kind, threshold: str = threshold) -> Outcome:
-            return Outcome(measured=float(_as_read(kind)["congestion"][threshold]))
+@estimate
+def threshold_at_start(_evidence: Evidence, kind: str, threshold: str) -> Outcome:
+    return Outcome(measured=float(_as_read(kind)["congestion"][threshold]))
 
 
-_register_starts()
+@estimate
+def mean_step_of_thresholds(evidence: Evidence, kind: str, sign: int) -> Outcome:
+    """Return the mean size of the steps up or down with a guest, packets."""
+    return Outcome(measured=float((sign * _alpha_steps(_run(evidence, f"guest-{kind}"), sign)).mean()))
 
 
 @claim("C-ALG-R1")
@@ -228,16 +220,6 @@ def threshold_after_coarse_timeout_over_window(evidence: Evidence) -> Outcome:
     return Outcome(measured=threshold / _window_before_timeout(run)[0])
 
 
-@claim("C-ALG-N3")
-def mean_raise_of_newvegas_thresholds(evidence: Evidence) -> Outcome:
-    return Outcome(measured=float(_alpha_steps(_run(evidence, "guest-newvegas"), 1).mean()))
-
-
-@claim("C-ALG-N4")
-def mean_step_down_of_newvegas_thresholds(evidence: Evidence) -> Outcome:
-    return Outcome(measured=float(-_alpha_steps(_run(evidence, "guest-newvegas"), -1).mean()))
-
-
 def _scaled(evidence: Evidence, kind: str) -> tuple[float, float]:
     """Return alpha before and after the scripted loss with a guest: its largest fall."""
     _, alpha = _run(evidence, f"loss-{kind}").trace("alpha")
@@ -294,16 +276,6 @@ def vegas_a_raises_while_throughput_falls(evidence: Evidence) -> Outcome:
 def scale_of_code_thresholds_after_loss(evidence: Evidence) -> Outcome:
     before, after = _scaled(evidence, "code")
     return Outcome(measured=after / before, note=f"from {before:.2f} to {after:.2f}")
-
-
-@claim("C-ALG-C2")
-def mean_raise_of_code_thresholds(evidence: Evidence) -> Outcome:
-    return Outcome(measured=float(_alpha_steps(_run(evidence, "guest-code"), 1).mean()))
-
-
-@claim("C-ALG-C3")
-def mean_step_down_of_code_thresholds(evidence: Evidence) -> Outcome:
-    return Outcome(measured=float(-_alpha_steps(_run(evidence, "guest-code"), -1).mean()))
 
 
 @claim("C-ALG-C6")

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from dumbbell.judge.estimate import Outcome
 from dumbbell.models import code_tcp
 
 from .evidence import Evidence
 from .printed import data
-from .register import claim
+from .register import claim, estimate
 from .rules import Rule, climb, table1
 
 EPSILON = 0.68
@@ -48,14 +49,9 @@ def _risen() -> Rule:
     return rule
 
 
-@claim("C-ALG-N9")
-def worked_alpha_before_loss(_: Evidence) -> Outcome:
-    return Outcome(measured=_risen().alpha)
-
-
-@claim("C-ALG-N10")
-def worked_beta_before_loss(_: Evidence) -> Outcome:
-    return Outcome(measured=_risen().beta)
+@estimate
+def worked_threshold_before_loss(_: Evidence, threshold: Literal["alpha", "beta"]) -> Outcome:
+    return Outcome(measured=getattr(_risen(), threshold))
 
 
 @claim("C-ALG-C4")
@@ -95,30 +91,15 @@ def falling_rounds_of_code_over_peak(_: Evidence) -> Outcome:
     return Outcome(measured=_cycle().decrease_rounds)
 
 
-@claim("C-EPS-6")
-def quadratic_coefficient_of_epsilon(_: Evidence) -> Outcome:
-    return Outcome(measured=code_tcp.quadratic()[0])
+@estimate
+def coefficient_of_quadratic(_: Evidence, index: int) -> Outcome:
+    """Return a coefficient of epsilon's quadratic, that of the square first."""
+    return Outcome(measured=code_tcp.quadratic()[index])
 
 
-@claim("C-EPS-7")
-def linear_coefficient_of_epsilon(_: Evidence) -> Outcome:
-    return Outcome(measured=code_tcp.quadratic()[1])
-
-
-@claim("C-EPS-8")
-def constant_of_quadratic(_: Evidence) -> Outcome:
-    return Outcome(measured=code_tcp.quadratic()[2])
-
-
-@claim("C-EPS-9")
-def smaller_root_of_quadratic(_: Evidence) -> Outcome:
-    root = code_tcp.epsilon_roots().smaller
-    return Outcome(measured=root, note=f"{root:.4f} to four digits")
-
-
-@claim("C-EPS-10")
-def larger_root_of_quadratic(_: Evidence) -> Outcome:
-    root = code_tcp.epsilon_roots().larger
+@estimate
+def root_of_quadratic(_: Evidence, which: Literal["smaller", "larger"]) -> Outcome:
+    root = getattr(code_tcp.epsilon_roots(), which)
     return Outcome(measured=root, note=f"{root:.4f} to four digits")
 
 

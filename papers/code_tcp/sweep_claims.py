@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
+from typing import Literal
 
 import numpy as np
 from scipy import stats
@@ -19,31 +20,12 @@ from .printed import data
 from .register import claim, estimate, listed
 from .scenarios import RATES
 
-FAR_LESS = 0.5
-LESS = 0.7
 
-
-def _below(name: str, figure: str, kind: str, bound: float) -> None:
-    """Register a claim that the ratio to Reno is below a bound at each point."""
-
-    @claim(name)
-    def share_of_points_below_bound(evidence: Evidence) -> Outcome:
-        means = evidence.means(figure, kind)
-        return Outcome.share(means < bound, note=f"mean ratios {listed(evidence.swept(figure, kind), means)}")
-
-
-_below("C-F9a-1", "fig9", "vegas", FAR_LESS)
-_below("C-F9b-1", "fig9", "vegasa", LESS)
-_below("C-F9c-1", "fig9", "newvegas", 1.0)
-_below("C-F10a-1", "rtt-a", "vegas", FAR_LESS)
-_below("C-F10b-1", "rtt-b", "vegas", FAR_LESS)
-_below("C-F11a-1", "rtt-a", "vegasa", LESS)
-_below("C-F11b-1", "rtt-b", "vegasa", LESS)
-_below("C-F12a-1", "rtt-a", "newvegas", 1.0)
-_below("C-F12b-1", "rtt-b", "newvegas", 1.0)
-_below("C-F15a-1", "fig15", "vegas", 1.0)
-_below("C-F15b-1", "fig15", "vegasa", 1.0)
-_below("C-F15c-1", "fig15", "newvegas", 1.0)
+@estimate
+def share_below(evidence: Evidence, figure: str, kind: str, bound: float) -> Outcome:
+    """Return the share of points at which a variant's mean ratio to Reno is below a bound."""
+    means = evidence.means(figure, kind)
+    return Outcome.share(means < bound, note=f"mean ratios {listed(evidence.swept(figure, kind), means)}")
 
 
 def lead(evidence: Evidence, figure: str) -> tuple[float, str]:
@@ -65,14 +47,17 @@ def largest_mean_backlog_of_vegas(evidence: Evidence) -> Outcome:
     return Outcome(measured=max(means), holds=max(means) <= 4.0, note=listed(rates, means))
 
 
-@claim("C-F9c-2")
-def newvegas_gets_more_than_vegas(evidence: Evidence) -> Outcome:
-    flags = [
-        evidence.goodputs("fig9", "newvegas", rate)[0].mean()
-        > evidence.goodputs("fig9", "vegas", rate)[0].mean()
-        for rate in evidence.swept("fig9", "vegas")
-    ]
-    return Outcome.share(flags)
+@estimate
+def share_of_points_with_more(evidence: Evidence, figure: str, kind: str, other: str) -> Outcome:
+    """Return the share of points at which a variant gets more than another one does."""
+    swept = evidence.swept(figure, other if figure == "fig9" else kind)
+    return Outcome.share(
+        [
+            evidence.goodputs(figure, kind, point)[0].mean()
+            > evidence.goodputs(figure, other, point)[0].mean()
+            for point in swept
+        ]
+    )
 
 
 @estimate
@@ -85,9 +70,9 @@ def pooled_ratio(evidence: Evidence, figure: str, kind: str) -> Outcome:
     )
 
 
-@claim("C-F9-1")
-def lead_of_code_in_nearness_to_equal_share(evidence: Evidence) -> Outcome:
-    measured, words = lead(evidence, "fig9")
+@estimate
+def lead_of_code(evidence: Evidence, figure: str) -> Outcome:
+    measured, words = lead(evidence, figure)
     return Outcome(measured=measured, holds=measured > 0, note=words)
 
 
@@ -173,16 +158,11 @@ def reno_with_shorter_round_trip_gets_more(evidence: Evidence) -> Outcome:
     )
 
 
-def _correlation(name: str, kind: str) -> None:
-    @claim(name)
-    def rank_correlation_with_buffer(evidence: Evidence) -> Outcome:
-        swept, means = evidence.swept("fig14", kind), evidence.means("fig14", kind)
-        rho = float(stats.spearmanr(swept, means).statistic)
-        return Outcome(measured=rho, holds=rho < -0.8, note=f"mean ratios {listed(swept, means)}")
-
-
-_correlation("C-F14a-1", "vegas")
-_correlation("C-F14c-3", "newvegas")
+@estimate
+def rank_correlation_with_buffer(evidence: Evidence, kind: str) -> Outcome:
+    swept, means = evidence.swept("fig14", kind), evidence.means("fig14", kind)
+    rho = float(stats.spearmanr(swept, means).statistic)
+    return Outcome(measured=rho, holds=rho < -0.8, note=f"mean ratios {listed(swept, means)}")
 
 
 @claim("C-F14a-2")
@@ -192,23 +172,18 @@ def fall_of_vegas_share_with_buffer(evidence: Evidence) -> Outcome:
     return Outcome(measured=fall, holds=fall > 0, note=f"{means[0]:.2f} and {means[-1]:.2f}")
 
 
-def _at_end(name: str, kind: str, end: int, above: bool) -> None:
-    """Register a claim on the ratio at the smallest (0) or the largest (-1) buffer, by repetitions."""
-
-    @claim(name)
-    def share_of_repetitions_on_one_side(evidence: Evidence) -> Outcome:
-        swept = evidence.swept("fig14", kind)
-        ratios = evidence.ratios("fig14", kind, swept[end])
-        return Outcome.share(
-            ratios > 1 if above else ratios < 1,
-            note=f"{swept[end]} packets; mean ratios {listed(swept, evidence.means('fig14', kind))}",
-        )
-
-
-_at_end("C-F14b-1", "vegasa", 0, True)
-_at_end("C-F14b-2", "vegasa", -1, False)
-_at_end("C-F14c-1", "newvegas", 0, True)
-_at_end("C-F14c-2", "newvegas", -1, False)
+@estimate
+def share_of_repetitions_on_one_side(
+    evidence: Evidence, kind: str, buffer: Literal["smallest", "largest"]
+) -> Outcome:
+    """Return the share of repetitions with a ratio above 1 at the smallest buffer, or below 1 at the largest."""
+    swept = evidence.swept("fig14", kind)
+    size = swept[0] if buffer == "smallest" else swept[-1]
+    ratios = evidence.ratios("fig14", kind, size)
+    return Outcome.share(
+        ratios > 1 if buffer == "smallest" else ratios < 1,
+        note=f"{size} packets; mean ratios {listed(swept, evidence.means('fig14', kind))}",
+    )
 
 
 @claim("C-F14b-3")
@@ -217,23 +192,6 @@ def buffer_at_which_vegas_a_is_nearest_to_reno(evidence: Evidence) -> Outcome:
     return Outcome(
         measured=float(swept[int(np.argmin(np.abs(means - 1)))]), note=f"mean ratios {listed(swept, means)}"
     )
-
-
-def _above(name: str, kind: str) -> None:
-    """Register a claim that CODE gets more than another variant does at the same buffer."""
-
-    @claim(name)
-    def share_of_buffers_with_more_than_variant(evidence: Evidence) -> Outcome:
-        flags = [
-            evidence.goodputs("fig14", "code", size)[0].mean()
-            > evidence.goodputs("fig14", kind, size)[0].mean()
-            for size in evidence.swept("fig14", "code")
-        ]
-        return Outcome.share(flags)
-
-
-_above("C-F14d-1", "vegasa")
-_above("C-F14d-2", "newvegas")
 
 
 @claim("C-F14d-3")
@@ -259,18 +217,10 @@ def least_excess_of_log_range_over_code(evidence: Evidence) -> Outcome:
     )
 
 
-def _few_reno(name: str, kind: str) -> None:
-    """Register a claim that a variant falls short with the fewest Reno connections."""
-
-    @claim(name)
-    def sign_of_excess_with_fewest_reno(evidence: Evidence) -> Outcome:
-        excess = float(evidence.means("fig15", kind)[0]) - 1
-        return Outcome(measured=float(np.sign(excess)), holds=excess < 0, note=f"ratio {1 + excess:.2f}")
-
-
-_few_reno("C-F15a-2", "vegas")
-_few_reno("C-F15b-2", "vegasa")
-_few_reno("C-F15c-2", "newvegas")
+@estimate
+def sign_of_excess_with_fewest_reno(evidence: Evidence, kind: str) -> Outcome:
+    excess = float(evidence.means("fig15", kind)[0]) - 1
+    return Outcome(measured=float(np.sign(excess)), holds=excess < 0, note=f"ratio {1 + excess:.2f}")
 
 
 @claim("C-F15d-1")
@@ -285,12 +235,6 @@ def mean_ratio_of_code_over_mixes(evidence: Evidence) -> Outcome:
     )
 
 
-@claim("C-F15-3")
-def lead_of_code_over_mixes(evidence: Evidence) -> Outcome:
-    measured, words = lead(evidence, "fig15")
-    return Outcome(measured=measured, holds=measured > 0, note=words)
-
-
 def fairness(evidence: Evidence, kind: str, rate: int) -> Values:
     """Return the fairness index of ten connections of one variant in each repetition (Eq. 20)."""
     return np.array(
@@ -298,17 +242,13 @@ def fairness(evidence: Evidence, kind: str, rate: int) -> Values:
     )
 
 
-def _cell(kind: str, label: str, rate: int) -> Callable[[Evidence], Outcome]:
-    @claim(f"C-T2-{rate:02d}-{label}")
-    def measure(evidence: Evidence) -> Outcome:
-        return mean_of(fairness(evidence, kind, rate))
-
-    return measure
+def _mean_fairness(evidence: Evidence, kind: str, rate: int) -> Outcome:
+    return mean_of(fairness(evidence, kind, rate))
 
 
 for _rate in RATES:
-    for _kind, _label in (("code", "CODE"), ("newvegas", "NewVegas"), ("vegas", "Vegas")):
-        _cell(_kind, _label, _rate)
+    for _label in ("CODE", "NewVegas", "Vegas"):
+        claim(f"C-T2-{_rate:02d}-{_label}")(partial(_mean_fairness, kind=_label.lower(), rate=_rate))
 
 
 @claim("C-T2-S1")

@@ -16,14 +16,14 @@ from dumbbell.statistics import Interval, mean_difference, mean_interval
 from .evidence import Evidence, Values
 from .linux import KINDS, MSS
 from .printed import COLUMNS, data, interval
-from .register import Measure, claim, listed
+from .register import Measure, claim, estimate, listed
+from .sweep_claims import share_below
 
 on_linux: Callable[[Measure], Measure] = measure_of("code-tcp", lambda evidence: evidence.linux)
 
 ON_LINUX = ("C-F19a-1", "C-F19b-1", "C-F19b-2", "C-F19c-1", "C-F19-4", "C-F19-5")
 """Claims that runs of the kernel decide."""
 
-FAR_LESS = 0.5
 ALIKE = 0.2
 
 SET = (
@@ -64,21 +64,11 @@ def queued(evidence: Evidence, kind: str, rate: int) -> Values:
     )
 
 
-def _share_below(evidence: Evidence, kind: str, bound: float) -> Outcome:
-    means = evidence.means("fig19", kind)
-    return Outcome.share(means < bound, note=f"mean ratios {listed(evidence.swept('fig19', kind), means)}")
-
-
-@claim("C-F19a-1")
+@estimate
 @on_linux
-def share_of_rates_with_vegas_far_below_reno(evidence: Evidence) -> Outcome:
-    return _share_below(evidence.kernel, "vegas", FAR_LESS)
-
-
-@claim("C-F19b-1")
-@on_linux
-def share_of_rates_with_newvegas_below_reno(evidence: Evidence) -> Outcome:
-    return _share_below(evidence.kernel, "newvegas", 1.0)
+def share_below_on_linux(evidence: Evidence, kind: str, bound: float) -> Outcome:
+    """Return the share of rates of Fig. 19 at which a variant's mean ratio to Reno is below a bound."""
+    return share_below(evidence.kernel, "fig19", kind, bound)
 
 
 @claim("C-F19b-2")
@@ -167,14 +157,10 @@ def _register_arithmetic() -> None:
 _register_arithmetic()
 
 
-@claim("C-T3-S1")
-def printed_ratio_of_reno_over_vegas(_: Evidence) -> Outcome:
-    return Outcome(measured=float(_printed("RV-Reno").mean() / _printed("RV-Vegas").mean()))
-
-
-@claim("C-T3-S2")
-def printed_ratio_of_code_over_reno(_: Evidence) -> Outcome:
-    return Outcome(measured=float(_printed("RC-CODE").mean() / _printed("RC-Reno").mean()))
+@estimate
+def printed_ratio(_: Evidence, of: str, over: str) -> Outcome:
+    """Return the ratio of the means of two columns of the printed rounds."""
+    return Outcome(measured=float(_printed(of).mean() / _printed(over).mean()))
 
 
 @claim("C-T3-S3")

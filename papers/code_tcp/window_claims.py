@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -85,14 +86,9 @@ def _pooled(runs: Sequence[Sequence[Cycle]], part: str) -> Values:
     )
 
 
-@claim("C-ALG-N8")
-def rising_slope_of_newvegas(evidence: Evidence) -> Outcome:
-    return mean_of(_pooled(cycles_of(evidence, "fig3"), "rising"))
-
-
-@claim("C-ALG-N11")
-def falling_slope_of_newvegas(evidence: Evidence) -> Outcome:
-    return mean_of(_pooled(cycles_of(evidence, "fig3"), "falling"))
+@estimate
+def slope_of_newvegas(evidence: Evidence, part: Literal["rising", "falling"]) -> Outcome:
+    return mean_of(_pooled(cycles_of(evidence, "fig3"), part))
 
 
 def rising_slopes(evidence: Evidence) -> tuple[float, float]:
@@ -316,13 +312,8 @@ def _gains(evidence: Evidence) -> Values:
     return gains
 
 
-@claim("C-INTRO-1")
-def least_gain_of_vegas_over_reno(evidence: Evidence) -> Outcome:
+@estimate
+def gain_of_vegas_over_reno(evidence: Evidence, extreme: Literal["least", "largest"]) -> Outcome:
     gains = _gains(evidence)
-    return Outcome(measured=float(gains.min()), note=f"by buffer in packets: {listed(GAIN_BUFFERS, gains)}")
-
-
-@claim("C-INTRO-2")
-def largest_gain_of_vegas_over_reno(evidence: Evidence) -> Outcome:
-    gains = _gains(evidence)
-    return Outcome(measured=float(gains.max()), note=f"by buffer in packets: {listed(GAIN_BUFFERS, gains)}")
+    found = gains.min() if extreme == "least" else gains.max()
+    return Outcome(measured=float(found), note=f"by buffer in packets: {listed(GAIN_BUFFERS, gains)}")

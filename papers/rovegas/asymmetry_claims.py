@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -38,11 +39,6 @@ def _queue(evidence: Evidence, variant: str, k: float, direction: str) -> Values
     return evidence.first(f"{direction}_queue", 0, "ana", variant, k)
 
 
-def _queues(evidence: Evidence, points: tuple[float, ...], direction: str) -> tuple[list[Values], str]:
-    found = [_queue(evidence, "vegas", k, direction) for k in points]
-    return found, listing(_names(points), found)
-
-
 def _steady(evidence: Evidence, index: int, k: float) -> Values:
     return evidence.first("steady", index, "ana", "rovegas", k)
 
@@ -61,24 +57,20 @@ def _packet_ratio(evidence: Evidence, k: float) -> Values:
     return evidence.packets("ana", "rovegas", k) / evidence.packets("ana", "vegas", k)
 
 
-@claim("RV-ANA-01")
-def smallest_mean_forward_queue_of_vegas(evidence: Evidence) -> Outcome:
-    queues, note = _queues(evidence, SYMMETRIES, "forward")
-    least = np.minimum.reduce(queues)
-    return resampled(least, holds=least >= ALPHA, note=note)
-
-
-@claim("RV-ANA-02")
-def largest_mean_forward_queue_of_vegas(evidence: Evidence) -> Outcome:
-    queues, note = _queues(evidence, SYMMETRIES, "forward")
-    most = np.maximum.reduce(queues)
-    return resampled(most, holds=most <= BETA, note=note)
-
-
-@claim("RV-ANA-03")
-def largest_backward_queue_of_vegas_at_small_k(evidence: Evidence) -> Outcome:
-    queues, note = _queues(evidence, SYMMETRIES, "backward")
-    return resampled(np.maximum.reduce(queues), note=note)
+@estimate
+def extreme_queue_of_vegas(
+    evidence: Evidence,
+    direction: Literal["forward", "backward"],
+    factors: Literal["symmetric", "asymmetric"],
+    extreme: Literal["smallest", "largest"],
+    bound: float | None = None,
+) -> Outcome:
+    """Return the smallest or the largest mean queue over some factors, packets, which has to respect a bound."""
+    points = SYMMETRIES if factors == "symmetric" else ASYMMETRIC
+    queues = [_queue(evidence, "vegas", k, direction) for k in points]
+    found = np.minimum.reduce(queues) if extreme == "smallest" else np.maximum.reduce(queues)
+    holds = None if bound is None else found >= bound if extreme == "smallest" else found <= bound
+    return resampled(found, holds=holds, note=listing(_names(points), queues))
 
 
 @claim("RV-ANA-04")
@@ -86,27 +78,6 @@ def throughput_of_vegas_over_capacity(evidence: Evidence) -> Outcome:
     return resampled(
         worst((evidence.throughput("ana", "vegas", k) / FORWARD_RATE_KBPS for k in SYMMETRIES), 1)
     )
-
-
-@claim("RV-ANA-05")
-def smallest_mean_backward_queue_of_vegas(evidence: Evidence) -> Outcome:
-    queues, note = _queues(evidence, ASYMMETRIC, "backward")
-    least = np.minimum.reduce(queues)
-    # Rounding lets Diff lie half a packet below alpha.
-    return resampled(least, holds=least >= ALPHA / 2, note=note)
-
-
-@claim("RV-ANA-06")
-def largest_mean_backward_queue_of_vegas(evidence: Evidence) -> Outcome:
-    queues, note = _queues(evidence, ASYMMETRIC, "backward")
-    most = np.maximum.reduce(queues)
-    return resampled(most, holds=most <= BETA, note=note)
-
-
-@claim("RV-ANA-07")
-def largest_forward_queue_of_vegas_at_large_k(evidence: Evidence) -> Outcome:
-    queues, note = _queues(evidence, ASYMMETRIC, "forward")
-    return resampled(np.maximum.reduce(queues), note=note)
 
 
 @claim("RV-ANA-08")

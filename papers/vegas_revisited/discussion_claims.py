@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from dumbbell import statistics
-from dumbbell.judge.estimate import Outcome, above, listing
+from dumbbell.judge.estimate import Outcome, above, listing, mean_of
 
 from .evidence import Evidence
 from .plan import seven_cells
@@ -62,11 +62,7 @@ def share_of_transfers_with_overshoot_and_timeout(evidence: Evidence) -> Outcome
         losses = evidence.runs(key, "first_slow_start_losses")
         timeouts = evidence.runs(key, "first_slow_start_timeouts")
         flags.append((losses >= 2) & (timeouts >= 1))
-    share = np.concatenate(flags).astype(float)
-    interval = statistics.mean_interval(share)
-    return Outcome.of(
-        float(share.mean()), holds=float(share.mean()) > 0.5, interval=(interval.low, interval.high)
-    )
+    return mean_of(np.concatenate(flags), holds=lambda share: share > 0.5)
 
 
 @claim("VR-Q-71")
@@ -229,10 +225,8 @@ def wait_after_fast_retransmit(evidence: Evidence, level: str) -> Outcome:
     """Return the wait from a fast retransmit to the next new segment after single losses, round trips."""
     waits = evidence.observation("recovery_wait")
     values = np.asarray(waits[level])
-    interval = statistics.mean_interval(values)
-    return Outcome.of(
-        float(values.mean()),
-        interval=(interval.low, interval.high),
+    return mean_of(
+        values,
         note=f"{len(values)} scripted single losses, "
         f"windows from {waits['windows'][0]:.0f} to {waits['windows'][1]:.0f} segments",
     )

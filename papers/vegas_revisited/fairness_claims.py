@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dumbbell import factorial, statistics
-from dumbbell.judge.estimate import NotMeasured, Outcome, above, listing
+from dumbbell.judge.estimate import NotMeasured, Outcome, above, listing, mean_of
 
 from .evidence import Evidence, FactorEffects
 from .printed import data, effect_column
@@ -140,12 +140,10 @@ def least_step_of_windows_by_start(evidence: Evidence) -> Outcome:
 def fairness_of_reno_less_vegas(evidence: Evidence) -> Outcome:
     fairness = evidence.observation("fairness")
     gap = np.asarray(fairness["reno"]) - np.asarray(fairness["vegasfix"])
-    interval = statistics.mean_interval(gap)
-    return Outcome.of(
-        float(gap.mean()),
-        holds=float(gap.mean()) > 0,
-        interval=(interval.low, interval.high),
+    return mean_of(
+        gap,
         note=f"{np.mean(fairness['reno']):.3f} Reno, {np.mean(fairness['vegasfix']):.3f} Vegas",
+        holds=lambda mean: mean > 0,
     )
 
 
@@ -241,13 +239,11 @@ def replications_of_cell(evidence: Evidence) -> Outcome:
 @claim("VR-CTX-01")
 def lead_of_reno_beside_vegas(evidence: Evidence) -> Outcome:
     lead = np.asarray(evidence.observation("reno_lead"))
-    interval = statistics.mean_interval(lead)
-    return Outcome.of(
-        float(lead.mean()),
-        holds=float(lead.mean()) > 0,
-        interval=(interval.low, interval.high),
+    return mean_of(
+        lead,
         note="routers with 25 packets, as for the long connections of Fig. 2; with 10 packets "
         f"{np.mean(evidence.observation('reno_lead_short_queue')):.3f}",
+        holds=lambda mean: mean > 0,
     )
 
 
@@ -255,12 +251,10 @@ def lead_of_reno_beside_vegas(evidence: Evidence) -> Outcome:
 def share_of_far_connection_vegas_less_reno(evidence: Evidence) -> Outcome:
     shares = evidence.observation("far_share")
     gap = np.asarray(shares["vegasfix"]) - np.asarray(shares["reno"])
-    interval = statistics.mean_interval(gap)
-    return Outcome.of(
-        float(gap.mean()),
-        holds=float(gap.mean()) > 0,
-        interval=(interval.low, interval.high),
+    return mean_of(
+        gap,
         note=f"the far connection gets {np.mean(shares['vegasfix']):.2f} with Vegas, {np.mean(shares['reno']):.2f} with Reno",
+        holds=lambda mean: mean > 0,
     )
 
 

@@ -12,8 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from dumbbell import statistics
-from dumbbell.judge.estimate import Outcome, above, listing
+from dumbbell.judge.estimate import Outcome, above, listing, mean_of
 
 from .evidence import Evidence
 from .printed import TERMS
@@ -263,12 +262,10 @@ def increases_of_released_less_corrected(evidence: Evidence) -> Outcome:
     traced = evidence.observation("traced")
     released, fixed = traced["vegas"]["increases_per_rtt"], traced["vegasfix"]["increases_per_rtt"]
     gap = released - fixed
-    interval = statistics.mean_interval(gap)
-    return Outcome.of(
-        float(gap.mean()),
-        holds=float(gap.mean()) >= 0,
-        interval=(interval.low, interval.high),
+    return mean_of(
+        gap,
         note=f"{released.mean():.3f} released, {fixed.mean():.3f} corrected, {len(gap)} pairs of traced runs at high load",
+        holds=lambda mean: mean >= 0,
     )
 
 

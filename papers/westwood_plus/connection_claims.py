@@ -310,10 +310,7 @@ def busy_window_of_vegas_over_pipe(evidence: Evidence) -> Outcome:
     ratios = evidence.of(
         "table-1/vegas", lambda row: float(windowed(row, "cwnd", _spans(BUSY)).mean()) / _pipe()
     )
-    outcome = mean_of(ratios)
-    return Outcome(
-        measured=outcome.measured, low=outcome.low, high=outcome.high, holds=outcome.measured < 0.5
-    )
+    return mean_of(ratios, holds=lambda mean: mean < 0.5)
 
 
 @claim("W-F6-4")

@@ -13,7 +13,7 @@ from dumbbell.judge.estimate import Outcome, mean_of, quotient
 from .assumptions import Assumptions
 from .evidence import Evidence
 from .plan import VARIANTS
-from .register import Measure, claim, estimate
+from .register import claim, estimate
 from .scenarios import bdp_packets, hops
 
 Values = NDArray[np.float64]
@@ -86,25 +86,17 @@ def share_of_hops_without_growth_of_goodput(evidence: Evidence) -> Outcome:
     )
 
 
-def _same(cross: dict[str, str]) -> Measure:
-    """Return the measure of Westwood+'s goodput over New Reno's, with the cross traffic of each."""
-
-    def measure(evidence: Evidence) -> Outcome:
-        pairs = [(cross[c1], c1) for c1 in ("westwoodp", "newreno")]
-        west, reno = (_curve(evidence, *pair) for pair in pairs)
-        over, under = (_means(goodput, evidence, *pair) for pair in pairs)
-        ratios = over / under
-        listed = ", ".join(
-            f"{ratio:.2f} over {count}" for ratio, count in zip(ratios, hop_counts(evidence), strict=True)
-        )
-        return quotient(west.sum(axis=0), reno.sum(axis=0), note=f"by hops: {listed}")
-
-    return measure
-
-
-claim("W-F18-2")(_same({"westwoodp": "newreno", "newreno": "newreno"}))
-claim("W-F22-1")(_same({"westwoodp": "vegas", "newreno": "vegas"}))
-claim("W-F24-1")(_same({"westwoodp": "westwoodp", "newreno": "newreno"}))
+@estimate
+def goodput_over_newreno(evidence: Evidence, of: str, over: str) -> Outcome:
+    """Return Westwood+'s goodput over New Reno's, with the cross traffic of each."""
+    pairs = ((of, "westwoodp"), (over, "newreno"))
+    west, reno = (_curve(evidence, *pair) for pair in pairs)
+    above, below = (_means(goodput, evidence, *pair) for pair in pairs)
+    ratios = above / below
+    listed = ", ".join(
+        f"{ratio:.2f} over {count}" for ratio, count in zip(ratios, hop_counts(evidence), strict=True)
+    )
+    return quotient(west.sum(axis=0), reno.sum(axis=0), note=f"by hops: {listed}")
 
 
 @estimate

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from scipy import stats
@@ -18,7 +19,7 @@ from dumbbell.report.numbers import number
 from . import printed
 from .evidence import Evidence, Values
 from .linux import CAUSES, HEADERS, MSS
-from .register import Measure, claim
+from .register import Measure, claim, estimate
 from .uploads import PAIR, goodputs, least_rtt_s, retransmitted, sessions
 
 TABLES = {"T2": "ucla", "T3": "uppsala", "T4": "parma"}
@@ -108,47 +109,31 @@ def _quotient(
     return quotient(above, below)
 
 
-def _register_order(name: str, site: str) -> None:
-    @claim(name)
-    @on_linux
-    def share_of_sessions_with_westwoodp_ahead(evidence: Evidence) -> Outcome:
-        found = sessions(evidence.kernel, site)
-        by_cause = {
-            cause: [session.gain.estimate > 0 for session in found if session.cause == cause]
-            for cause in CAUSES
-        }
-        words = ", ".join(
-            f"{CAUSES[cause]} {sum(flags)} of {len(flags)}" for cause, flags in by_cause.items()
-        )
-        return Outcome.share([flag for flags in by_cause.values() for flag in flags], note=words)
-
-
-def _register_retransmissions(name: str, site: str) -> None:
-    @claim(name)
-    @on_linux
-    def ratio_of_retransmission_ratios(evidence: Evidence) -> Outcome:
-        return _farthest({cause: _quotient(retransmitted, evidence, site, cause) for cause in CAUSES})
-
-
-def _register_round_trip(site: str) -> None:
-    @claim(f"W-T5-{NAMES[site]}-rtt")
-    @on_linux
-    def least_round_trip_time_of_kernel(evidence: Evidence) -> Outcome:
-        return Outcome(measured=1e3 * least_rtt_s(evidence.kernel, site), note="a setting, read back")
-
-
-_register_order("W-F33-1", "ucla")
-_register_order("W-F35-1", "uppsala")
-_register_retransmissions("W-F34-1", "ucla")
-_register_retransmissions("W-F36-1", "uppsala")
-for _site in printed.SITES:
-    _register_round_trip(_site)
-
-
-@claim("W-F37-1")
+@estimate
 @on_linux
-def ratio_of_goodputs_at_parma(evidence: Evidence) -> Outcome:
-    return _farthest({cause: _quotient(goodputs, evidence, "parma", cause) for cause in CAUSES})
+def share_of_sessions_with_westwoodp_ahead(evidence: Evidence, site: str) -> Outcome:
+    found = sessions(evidence.kernel, site)
+    by_cause = {
+        cause: [session.gain.estimate > 0 for session in found if session.cause == cause] for cause in CAUSES
+    }
+    words = ", ".join(f"{CAUSES[cause]} {sum(flags)} of {len(flags)}" for cause, flags in by_cause.items())
+    return Outcome.share([flag for flags in by_cause.values() for flag in flags], note=words)
+
+
+@estimate
+@on_linux
+def ratio_over_path(
+    evidence: Evidence, quantity: Literal["retransmission ratios", "goodputs"], site: str
+) -> Outcome:
+    """Return the ratio of a quantity of Westwood+ to that of the other variant."""
+    measure = retransmitted if quantity == "retransmission ratios" else goodputs
+    return _farthest({cause: _quotient(measure, evidence, site, cause) for cause in CAUSES})
+
+
+@estimate
+@on_linux
+def least_round_trip_time_of_kernel(evidence: Evidence, site: str) -> Outcome:
+    return Outcome(measured=1e3 * least_rtt_s(evidence.kernel, site), note="a setting, read back")
 
 
 @claim("W-T5-MSS")

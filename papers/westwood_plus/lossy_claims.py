@@ -92,13 +92,7 @@ def mean_threshold_of_plus(evidence: Evidence) -> Outcome:
 
 @claim("W-F29-1")
 def mean_threshold_of_newreno(evidence: Evidence) -> Outcome:
-    outcome = mean_of(evidence.of("fig-28/newreno", _threshold))
-    return Outcome(
-        measured=outcome.measured,
-        low=outcome.low,
-        high=outcome.high,
-        holds=outcome.measured <= QUARTER + ABOVE,
-    )
+    return mean_of(evidence.of("fig-28/newreno", _threshold), holds=lambda mean: mean <= QUARTER + ABOVE)
 
 
 @claim("W-F30-1")

@@ -140,14 +140,9 @@ def _spread(evidence: Evidence, variant: str) -> Values:
     return largest / least
 
 
-@claim("W-F15-5")
-def best_over_worst_newreno_flow(evidence: Evidence) -> Outcome:
-    return mean_of(_spread(evidence, "newreno"))
-
-
-@claim("W-F15-6")
-def best_over_worst_plus_flow(evidence: Evidence) -> Outcome:
-    return mean_of(_spread(evidence, "westwoodp"))
+@estimate
+def best_over_worst_flow(evidence: Evidence, variant: str) -> Outcome:
+    return mean_of(_spread(evidence, variant))
 
 
 @claim("W-F16-1")

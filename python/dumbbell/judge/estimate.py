@@ -158,13 +158,17 @@ def _alike(runs: Values) -> bool:
     return runs.size < 2 or float(np.ptp(runs)) == 0.0
 
 
-def mean_of(values: ArrayLike, note: str = "") -> Outcome:
+def mean_of(values: ArrayLike, note: str = "", *, holds: Callable[[float], bool] | None = None) -> Outcome:
     """Return the mean over runs with Student's interval.
 
     Parameters
     ----------
     values
         One value for each run.
+    note
+        See `Outcome`.
+    holds
+        An inequality on the mean.
 
     Raises
     ------
@@ -172,10 +176,12 @@ def mean_of(values: ArrayLike, note: str = "") -> Outcome:
         A run has no value.
     """
     runs = _runs(values, note)
+    mean = float(runs.mean())
+    is_held = None if holds is None else holds(mean)
     if _alike(runs) or not np.isfinite(runs).all():
-        return Outcome(measured=float(runs.mean()), note=note)
+        return Outcome(measured=mean, holds=is_held, note=note)
     found = mean_interval(runs)
-    return Outcome(measured=float(runs.mean()), low=found.low, high=found.high, note=note)
+    return Outcome(measured=mean, low=found.low, high=found.high, holds=is_held, note=note)
 
 
 def quotient(above: ArrayLike, below: ArrayLike, note: str = "") -> Outcome:

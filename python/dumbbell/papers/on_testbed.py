@@ -110,10 +110,8 @@ def reproduce_on_testbed(
 
     Parameters
     ----------
-    name
-        Name of the paper, as ``"code-tcp"``.
-    quick
-        Use few and short runs.
+    name, quick
+        Name of the paper, as ``"code-tcp"``; whether to use few and short runs.
     record
         Write the reduced runs to the paper's record, for checkouts on machines without a testbed.
     json_output, output, runs, seed, threads, papers, quiet
@@ -143,8 +141,8 @@ def reproduce_on_testbed(
     if record and quick:
         raise refusal("record", "--quick", "the full plan", problem="is too few runs to be recorded")
     paper, real_time = _with_plan(name, papers)
-    place, part = Path("results" if output is None else output), _Part(paper, real_time)
-    done, measured, missing = _made(paper, part, settings, place, fresh=fresh, quiet=quiet, told=told)
+    place = Path("results" if output is None else output)
+    done, measured, missing = _made(paper, real_time, settings, place, fresh=fresh, quiet=quiet, told=told)
     if record:
         _record(paper, real_time, settings, measured, missing)
     tell(done, json_output=json_output, quiet=quiet)
@@ -153,7 +151,7 @@ def reproduce_on_testbed(
 
 def _made(
     paper: ClaimedPaper[Any],
-    part: _Part,
+    real_time: RealTime,
     settings: Settings,
     place: Path,
     *,
@@ -162,6 +160,7 @@ def _made(
     told: Callable[[str], None] | None,
 ) -> tuple[Reproduction, Measured | None, int]:
     """Return the reproduction of a part on runs in real time, these runs, and how many are missing."""
+    part = _Part(paper, real_time)
     with Display(sys.stderr, quiet=quiet) as display:
         try:
             measured, missing = fill(paper, settings, place, display, fresh=fresh, told=told)

@@ -22,7 +22,7 @@ from dumbbell.errors import refusal
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.papers.further import Further, decide
 from dumbbell.papers.paper import Evaluation, Paper, Settings, experiment_of, load
-from dumbbell.papers.real_time import Measured, measured_of
+from dumbbell.papers.real_time import MEASURED, Measured, measured_of
 from dumbbell.papers.runs import PaperRuns, pooled, store_of
 from dumbbell.report.numbers import number
 
@@ -360,15 +360,13 @@ def reproduce(
     json_output, quiet
         Print the findings as JSON on standard output instead of a summary; show no progress on standard error, and no summary,
         but warnings of a damaged store.
-    output
-        Folder for reports and the store of runs; ``results/`` of the working directory by default.
+    output, papers
+        Folder for reports and the store of runs, ``results/`` of the working directory by default; folder that holds the
+        papers, see `folder`.
     fresh
         Delete stored runs and run everything again.
-    papers
-        Folder that holds the papers; see `folder`.
     on
-        A Dask cluster, or the address of its scheduler. Its workers need this checkout and the engine of this
-        process. The default is this machine.
+        A Dask cluster, or the address of its scheduler, whose workers need this checkout and the engine of this process.
 
     Returns
     -------
@@ -385,7 +383,7 @@ def reproduce(
     Interrupted
         Ctrl-C. Every finished run is kept; the same command resumes.
     """
-    seeds = 1 if seeds is None and experiment is not None else seeds
+    seeds = 1 if seeds is None and experiment else seeds
     settings = settings_of(quick=quick, runs=runs, seed=seed, seeds=seeds, threads=threads, on=on)
     paper = load(name, papers) if experiment is None else experiment_of(load(name, papers), experiment)
     done = _made(
