@@ -6,7 +6,6 @@ All numbers in the text are computed from the runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 
@@ -32,17 +31,13 @@ class Content(PaperPage):
         The evaluated claims with their evidence.
     """
 
+    evidence: Evidence
+    figures = figures
     EVOLUTION = EVOLUTION
 
     def __init__(self, settings: Settings, evaluation: Evaluation[Evidence]) -> None:
-        super().__init__(Path(__file__).with_name("report.md"), evaluation)
+        super().__init__(evaluation)
         self.counts = replications(settings)
-        self.evidence = evaluation.evidence
-
-    def figure(self, name: str) -> str:
-        """Draw a figure of `figures`."""
-        draw: Callable[[Evidence], str] = getattr(figures, name)
-        return draw(self.evidence)
 
     def rows(self, name: str) -> Iterator[Row]:
         """Return the rows of a table of `tables`."""

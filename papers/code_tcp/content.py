@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -105,6 +104,7 @@ class Content(PaperPage):
         Name of the Markdown file.
     """
 
+    evidence: Evidence
     chosen = BASE
     epsilons = EPSILONS
     labels = LABELS
@@ -121,15 +121,14 @@ class Content(PaperPage):
         *,
         name: str = "report.md",
     ) -> None:
-        super().__init__(Path(__file__).with_name(name), evaluation)
-        self.evidence = evaluation.evidence
+        super().__init__(evaluation, name=name)
         self.in_figure_9 = in_figure_9
         self._causes: dict[str, str] = {}
 
-    def figure(self, name: str, group: str = "") -> str:
+    def figure(self, name: str, *options: str) -> str:
         """Draw a figure of `figures`, of the main reading or of another group of runs."""
         draw: Callable[[Evidence], str] = getattr(figures, name)
-        return draw(replace(self.evidence, group=group) if group else self.evidence)
+        return draw(replace(self.evidence, group=options[0]) if options else self.evidence)
 
     def ratios_of(self, name: str) -> Mapping[str, Interval]:
         """Return the ratios of Fig. 9 with a variation; empty if it was not run."""

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from dumbbell.judge.estimate import NotMeasured, Outcome
@@ -16,10 +14,10 @@ from dumbbell.statistics import Interval, mean_difference, mean_interval
 from .evidence import Evidence, Values
 from .linux import KINDS, MSS
 from .printed import COLUMNS, data, interval
-from .register import Measure, claim, estimate, listed
+from .register import claim, estimate, listed
 from .sweep_claims import share_below
 
-on_linux: Callable[[Measure], Measure] = measure_of("code-tcp", lambda evidence: evidence.linux)
+on_linux = measure_of("code-tcp", lambda evidence: evidence.linux)
 
 ON_LINUX = ("C-F19a-1", "C-F19b-1", "C-F19b-2", "C-F19c-1", "C-F19-4", "C-F19-5")
 """Claims that runs of the kernel decide."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
@@ -56,11 +55,11 @@ class Content(PaperPage):
         The evaluated claims with their evidence.
     """
 
+    evidence: Evidence
     recovery = newest_recovery()
 
     def __init__(self, evaluation: Evaluation[Evidence]) -> None:
-        super().__init__(Path(__file__).with_name("report.md"), evaluation)
-        self.evidence = evaluation.evidence
+        super().__init__(evaluation)
         self.unchecked = [
             [finding.claim.id, finding.claim.statement, finding.why]
             for finding in self.findings

@@ -5,8 +5,7 @@ All numbers in the text are computed from the runs or read from the paper's data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -45,17 +44,13 @@ class Content(PaperPage):
         Name of the Markdown file.
     """
 
+    evidence: Evidence
+    figures = figures
     REROUTE_S = REROUTE_S
 
-    def __init__(self, evaluation: Evaluation[Evidence], name: str = "report.md") -> None:
-        super().__init__(Path(__file__).with_name(name), evaluation)
-        self.evidence = evaluation.evidence
+    def __init__(self, evaluation: Evaluation[Evidence], *, name: str = "report.md") -> None:
+        super().__init__(evaluation, name=name)
         self.chosen = choices(self.evidence.base)
-
-    def figure(self, name: str, *options: str) -> str:
-        """Draw a figure of `figures`."""
-        draw: Callable[..., str] = getattr(figures, name)
-        return draw(self.evidence, *options)
 
     def is_varied(self, group: str) -> bool:
         """Return whether runs with a varied assumption were made."""

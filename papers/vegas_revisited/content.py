@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,9 +95,12 @@ class Content(PaperPage):
         The evaluated claims with their evidence.
     """
 
+    evidence: Evidence
+    figures = figures
+    topology = staticmethod(figures.topology)
+
     def __init__(self, settings: Settings, evaluation: Evaluation[Evidence]) -> None:
-        super().__init__(Path(__file__).with_name("report.md"), evaluation)
-        self.evidence = evaluation.evidence
+        super().__init__(evaluation)
         self.runs = replications(settings)
         self.seeds = settings.seeds
         self.calibration = calibration()
@@ -159,10 +161,6 @@ class Content(PaperPage):
         return float(np.nanmean(self.evidence.runs(self.evidence.key(f"cell{cell}", "reno", "low"), column)))
 
     # Set-up and calibration
-
-    def topology(self) -> str:
-        """Draw the network."""
-        return figures.topology()
 
     def choice(self, name: str) -> str:
         """Return the value chosen for an assumption."""
@@ -315,14 +313,6 @@ class Content(PaperPage):
 
     # Effects
 
-    def effects_figure(self) -> str:
-        """Draw the effects of the three phases."""
-        return figures.effects(self.evidence)
-
-    def cells(self) -> str:
-        """Draw the means of the eight cells."""
-        return figures.cells(self.evidence)
-
     def effects(self, table: str) -> list[Row]:
         """Return the rows of a table of effects."""
         columns = [effect_column(table, background) for background in BACKGROUNDS]
@@ -377,10 +367,6 @@ class Content(PaperPage):
                 f"p = {constant.p_value:.2g} for equal variances ({constant.test})"
             )
         return " | ".join(checks)
-
-    def main_effects(self) -> str:
-        """Draw the main effects of the seven algorithms."""
-        return figures.main_effects(self.evidence)
 
     def seven(self, metric: str) -> list[Row]:
         """Return the main effects of the seven-factor designs, and the sums of the other shares."""

@@ -5,9 +5,8 @@ All numbers in the text are computed from the runs or read from the paper's data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,6 +54,8 @@ class Content(PaperPage):
         Name of the Markdown file.
     """
 
+    evidence: Evidence
+    figures = figures
     chosen = choices(Assumptions())
     network = staticmethod(figures.network)
     counting_cases = staticmethod(rules.worked_cases)
@@ -69,15 +70,9 @@ class Content(PaperPage):
         runs_of_readings: int = 0,
         name: str = "report.md",
     ) -> None:
-        super().__init__(Path(__file__).with_name(name), evaluation)
-        self.evidence = evaluation.evidence
+        super().__init__(evaluation, name=name)
         self.runs_of_readings = runs_of_readings
         self.origin = origin_of(self.evidence.linux)
-
-    def figure(self, name: str, *options: str) -> str:
-        """Draw a figure of `figures`."""
-        draw: Callable[..., str] = getattr(figures, name)
-        return draw(self.evidence, *options)
 
     def moved(self) -> list[Block]:
         """Return the effect of each move, by group of experiments."""

@@ -19,7 +19,7 @@ from dumbbell.report.numbers import number
 from . import printed
 from .evidence import Evidence, Values
 from .linux import CAUSES, HEADERS, MSS
-from .register import Measure, claim, estimate
+from .register import claim, estimate
 from .uploads import PAIR, goodputs, least_rtt_s, retransmitted, sessions
 
 TABLES = {"T2": "ucla", "T3": "uppsala", "T4": "parma"}
@@ -91,7 +91,7 @@ def _register_never() -> None:
 
 _register_never()
 
-on_linux: Callable[[Measure], Measure] = measure_of("westwood-plus", lambda evidence: evidence.linux)
+on_linux = measure_of("westwood-plus", lambda evidence: evidence.linux)
 
 
 def _farthest(by_cause: Mapping[str, Outcome]) -> Outcome:

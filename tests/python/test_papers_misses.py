@@ -44,7 +44,7 @@ def page(folder, text, *, holds=False):
     ]
     file = folder / "report.md"
     file.write_text(text, encoding="utf-8")
-    return PaperPage(file, Evaluation(findings=judge(claims, None), evidence=None))
+    return PaperPage(Evaluation(findings=judge(claims, None), evidence=None), name=str(file))
 
 
 def test_misses_are_listed_with_their_causes_and_what_was_looked_into(tmp_path):

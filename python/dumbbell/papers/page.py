@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from dumbbell.papers import readings
@@ -19,21 +21,34 @@ class PaperPage(Page):
 
     Parameters
     ----------
-    path
-        The Markdown file.
     evaluation
         The findings on all claims, and what comes with them.
+    name
+        Name of the Markdown file, in the folder of the subclass.
+
+    Attributes
+    ----------
+    figures
+        The module that draws the paper's figures.
     """
 
-    def __init__(self, path: Path, evaluation: Evaluation[Any]) -> None:
-        super().__init__(path)
+    figures: ModuleType
+
+    def __init__(self, evaluation: Evaluation[Any], *, name: str = "report.md") -> None:
+        super().__init__(Path(str(sys.modules[type(self).__module__].__file__)).parent / name)
         self.evaluation = evaluation
+        self.evidence = evaluation.evidence
         self.findings = evaluation.findings
         self.moves = evaluation.moves
         self.judged = evaluation.readings
         self.missed = [finding for finding in self.findings if finding.verdict == "not-reproduced"]
         self.undecided = [finding for finding in self.findings if finding.verdict == "undecided"]
         self._misses = Misses(self.findings)
+
+    def figure(self, name: str, *options: str) -> str:
+        """Draw a figure of `figures` from the evidence."""
+        draw: Callable[..., str] = getattr(self.figures, name)
+        return draw(self.evidence, *options)
 
     def moved(self) -> list[Block]:
         """Return the effect of each move; a note on the quantities may follow it."""
