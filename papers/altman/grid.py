@@ -106,6 +106,20 @@ def _rows() -> Iterator[tuple[float, float, float, int]]:
             yield 375.0, rate, delay, buffer
 
 
+def of_load(name: str, load: float, alpha: float) -> Setting:
+    """Return a setting of 100 packets/s and 0.5 s without a buffer, and a band of two packets."""
+    return Setting(
+        id=name,
+        service_rate=100.0,
+        exogenous_rate=100.0 * load,
+        fixed_delay=0.5,
+        buffer=0,
+        alpha=alpha,
+        beta=alpha + 2.0,
+        gamma=1.0,
+    )
+
+
 GRID: Sequence[Setting] = tuple(
     Setting(
         id=f"A{number:02d}",
@@ -163,19 +177,7 @@ class Connections:
 
 
 CONNECTIONS: Sequence[Connections] = tuple(
-    Connections(
-        flows=flows,
-        setting=Setting(
-            id=f"N{load * 100:02.0f}a{alpha:g}",
-            service_rate=100.0,
-            exogenous_rate=100.0 * load,
-            fixed_delay=0.5,
-            buffer=0,
-            alpha=alpha,
-            beta=alpha + 2.0,
-            gamma=1.0,
-        ),
-    )
+    Connections(flows=flows, setting=of_load(f"N{load * 100:02.0f}a{alpha:g}", load, alpha))
     for load in (0.0, 0.5)
     for alpha in (1.0, 2.0, 4.0)
     for flows in (1, 2, 4)

@@ -14,7 +14,7 @@ from dumbbell.sensitivity import REPLICATIONS
 from . import scenarios
 from .assumptions import VARIATIONS, Assumptions, Mover
 from .film import MEAN_RATE, film
-from .grid import CONNECTIONS, GRID, Connections, Setting, by_id, with_threshold_sweep
+from .grid import CONNECTIONS, GRID, Connections, Setting, by_id, of_load, with_threshold_sweep
 from .scenarios import of_phase
 
 BASE = "base"
@@ -33,24 +33,11 @@ LAW_PROBABILITIES = (0.0005, 0.001, 0.003, 0.01, 0.02, 0.05)
 """Loss probabilities at which the laws of throughput are compared with the engine."""
 
 
-def _identity(name: str, load: float, alpha: float) -> Setting:
-    return Setting(
-        id=name,
-        service_rate=100.0,
-        exogenous_rate=100.0 * load,
-        fixed_delay=0.5,
-        buffer=0,
-        alpha=alpha,
-        beta=alpha + 2.0,
-        gamma=1.0,
-    )
-
-
 IDENTITY = (
-    _identity("I00", 0.0, 10.0),
-    _identity("I20", 0.2, 8.0),
-    _identity("I50", 0.5, 6.0),
-    _identity("I80", 0.8, 5.0),
+    of_load("I00", 0.0, 10.0),
+    of_load("I20", 0.2, 8.0),
+    of_load("I50", 0.5, 6.0),
+    of_load("I80", 0.8, 5.0),
 )
 """Rows whose critical buffer is large enough to compare trajectories below it."""
 
