@@ -21,6 +21,7 @@ from . import algorithm_claims as _algorithm_claims  # registers its claims
 from . import linux, literal, plan, reduction, sensitivity
 from . import rule_claims as _rule_claims  # registers its claims
 from . import sweep_claims as _sweep_claims  # registers its claims
+from . import table_claims as _table_claims  # registers its claims
 from . import testbed_claims as _testbed_claims  # registers its claims
 from . import window_claims as _window_claims  # registers its claims
 from .assumptions import BASE

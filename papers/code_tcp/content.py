@@ -26,11 +26,11 @@ from .figures import LABELS, epsilon_ratio
 from .linux import EACH_ACKNOWLEDGED, KINDS, UPLOADS
 from .network import VARIANTS
 from .printed import COLUMNS, data, interval
-from .rule_claims import FIELDS
 from .rules import Round, table1
 from .scenarios import EPSILONS, PHASE_RATES, PHASES, START_SIZES
 from .sensitivity import Moved, nearest
 from .sweep_claims import fairness, lead, reno_against_reno
+from .table_claims import FIELDS
 from .testbed_claims import queued, ratio_to_reno
 from .uploads import rates, share_ratios
 from .window_claims import rising_slopes
@@ -82,9 +82,9 @@ def _replayed(rounds: Sequence[Round], name: str) -> Row:
     printed = data()["table1"]
     row: list[Cell | str] = [name]
     for column, one in enumerate(rounds):
-        ours, theirs = f"{getattr(one, FIELDS[name]):g}", f"{printed[name][column]:g}"
+        ours, theirs = f"{getattr(one, FIELDS[name][0]):g}", f"{printed[name][column]:g}"
         if name in ("alpha", "beta"):
-            step, stated = getattr(one, FIELDS[f"{name}_inc"]), printed[f"{name}_inc"][column]
+            step, stated = getattr(one, FIELDS[f"{name}_inc"][0]), printed[f"{name}_inc"][column]
             ours += f" + {step:g}" if step else ""
             theirs += f" + {stated:g}" if stated else ""
         row.append(Cell(text=ours, detail=f"paper {theirs}", tone="good" if ours == theirs else "bad"))

@@ -14,31 +14,9 @@ from dumbbell.models import code_tcp
 from .evidence import Evidence
 from .printed import data
 from .register import claim, estimate
-from .rules import Rule, climb, table1
+from .rules import Rule, climb
 
 EPSILON = 0.68
-
-FIELDS = {
-    "Wold": "w_old",
-    "alpha": "alpha",
-    "alpha_inc": "alpha_inc",
-    "beta": "beta",
-    "beta_inc": "beta_inc",
-    "Delta": "delta",
-    "W": "w",
-}
-
-
-def _register_table1() -> None:
-    for quantity, attribute in FIELDS.items():
-        for column in range(6):
-
-            @claim(f"C-T1-{quantity}-{column}")
-            def entry_of_table_1(_: Evidence, attribute: str = attribute, column: int = column) -> Outcome:
-                return Outcome(measured=float(getattr(table1()[column], attribute)))
-
-
-_register_table1()
 
 
 def _risen() -> Rule:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -18,7 +17,6 @@ from .evidence import Evidence, Values
 from .network import VARIANTS
 from .printed import data
 from .register import claim, estimate, listed
-from .scenarios import RATES
 
 
 @estimate
@@ -240,15 +238,6 @@ def fairness(evidence: Evidence, kind: str, rate: int) -> Values:
     return np.array(
         [jain_index(run.of("goodput", "variant")) for run in evidence.point("table2", kind, rate)]
     )
-
-
-def _mean_fairness(evidence: Evidence, kind: str, rate: int) -> Outcome:
-    return mean_of(fairness(evidence, kind, rate))
-
-
-for _rate in RATES:
-    for _label in ("CODE", "NewVegas", "Vegas"):
-        claim(f"C-T2-{_rate:02d}-{_label}")(partial(_mean_fairness, kind=_label.lower(), rate=_rate))
 
 
 @claim("C-T2-S1")

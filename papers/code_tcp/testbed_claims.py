@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dumbbell.judge.estimate import NotMeasured, Outcome
+from dumbbell.judge.estimate import Outcome
 from dumbbell.papers.real_time import measure_of
 from dumbbell.statistics import Interval, mean_difference, mean_interval
 
 from .evidence import Evidence, Values
 from .linux import KINDS, MSS
-from .printed import COLUMNS, data, interval
+from .printed import data, interval
 from .register import claim, estimate, listed
 from .sweep_claims import share_below
 
@@ -23,26 +23,6 @@ ON_LINUX = ("C-F19a-1", "C-F19b-1", "C-F19b-2", "C-F19c-1", "C-F19-4", "C-F19-5"
 """Claims that runs of the kernel decide."""
 
 ALIKE = 0.2
-
-SET = (
-    "The path is not described. Its limit would have to be set to the printed rates, so that a run returns what was set: this "
-    "value can be set, not found."
-)
-DAY = (
-    "The path and its traffic are not described. How much the traffic of that day left to Vegas would have to be fitted to the "
-    "printed number: this value can be set, not found."
-)
-
-
-def _never(name: str, reason: str) -> None:
-    @claim(name)
-    def set_not_found(_: Evidence) -> Outcome:
-        raise NotMeasured(reason)
-
-
-for _column in COLUMNS:
-    for _round in range(1, 11):
-        _never(f"C-T3-R{_round:02d}-{_column}", DAY if _column == "RV-Vegas" else SET)
 
 
 def ratio_to_reno(evidence: Evidence, kind: str, rate: int) -> Interval:
@@ -131,28 +111,6 @@ def largest_mean_backlog_of_vegas_on_linux(evidence: Evidence) -> Outcome:
 
 def _printed(column: str) -> Values:
     return np.array(data()["table3"][column], dtype=np.float64)
-
-
-def _register_arithmetic() -> None:
-    for column in COLUMNS:
-
-        @claim(f"C-T3-AVG-{column}")
-        def mean_of_printed_rounds(_: Evidence, column: str = column) -> Outcome:
-            return Outcome(measured=float(_printed(column).mean()), note="from the printed rounds")
-
-        for level in (99, 95, 90):
-
-            @claim(f"C-T3-CI{level}-{column}")
-            def half_width_of_printed_rounds(
-                _: Evidence, column: str = column, level: int = level
-            ) -> Outcome:
-                found = interval(_printed(column), level / 100)
-                return Outcome(
-                    measured=found.half_width, note="from the printed rounds, by the normal quantile"
-                )
-
-
-_register_arithmetic()
 
 
 @estimate

@@ -24,6 +24,7 @@ from . import linux, literal, plan, reduction, sensitivity
 from . import live_claims as _live_claims  # registers its claims
 from . import lossy_claims as _lossy_claims  # registers its claims
 from . import many_flows_claims as _many_flows_claims  # registers its claims
+from . import table_claims as _table_claims  # registers its claims
 from .content import Content
 from .evidence import Evidence
 from .register import REGISTER

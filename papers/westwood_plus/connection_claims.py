@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from dumbbell.judge.estimate import NotMeasured, Outcome, mean_of, quotient
 
-from . import printed
 from .assumptions import Assumptions
-from .evidence import Evidence, recorded, signed, windowed
+from .evidence import Evidence, recorded, windowed
 from .plan import VARIANTS
 from .register import claim, estimate
 from .rules import filtered
@@ -27,8 +26,6 @@ START_S = 50.0
 
 LINK_MBPS = 2.0
 FAIR_SHARE_MBPS = 10.0 / 20
-
-PAPER_NAMES = {"NewReno": "newreno", "Vegas": "vegas", "WestwoodPlus": "westwoodp"}
 
 
 def _spans(intervals: tuple[int, ...]) -> list[tuple[float, float]]:
@@ -127,22 +124,15 @@ def ratio_of_deviations_of_filters(evidence: Evidence) -> Outcome:
 # --- Table I ---
 
 
-def _interval(evidence: Evidence, variant: str, intervals: tuple[int, ...]) -> Values:
+def interval_goodput(evidence: Evidence, variant: str, intervals: tuple[int, ...]) -> Values:
     """Return the mean goodput of a variant in some intervals of Table I, Mbit/s, for each run."""
     values: Values = evidence.stacked(f"table-1/{variant}", "intervals")[:, list(intervals)].mean(axis=1)
     return values
 
 
-@estimate
-def goodput_of_table_1(evidence: Evidence, variant: str, index: int) -> Outcome:
-    paper = printed.table_1(variant)[index]
-    values = _interval(evidence, variant, (index,))
-    return mean_of(values, note=f"{signed(100 * (values.mean() / paper - 1))} %")
-
-
 @claim("W-T1-S1")
 def quiet_goodput_over_rate(evidence: Evidence) -> Outcome:
-    ratios = {variant: _interval(evidence, variant, QUIET) / LINK_MBPS for variant in VARIANTS}
+    ratios = {variant: interval_goodput(evidence, variant, QUIET) / LINK_MBPS for variant in VARIANTS}
     listed = ", ".join(f"{variant} {values.mean():.3f}" for variant, values in ratios.items())
     return mean_of(np.mean(list(ratios.values()), axis=0), note=listed)
 
@@ -169,12 +159,14 @@ def plus_is_ahead_of_newreno_when_busy(evidence: Evidence) -> Outcome:
 
 @claim("W-T1-S4")
 def busy_goodput_of_plus_over_newreno(evidence: Evidence) -> Outcome:
-    return quotient(_interval(evidence, "westwoodp", BUSY), _interval(evidence, "newreno", BUSY))
+    return quotient(
+        interval_goodput(evidence, "westwoodp", BUSY), interval_goodput(evidence, "newreno", BUSY)
+    )
 
 
 @claim("W-T1-S5")
 def busy_over_quiet_goodput_of_vegas(evidence: Evidence) -> Outcome:
-    return quotient(_interval(evidence, "vegas", BUSY), _interval(evidence, "vegas", QUIET))
+    return quotient(interval_goodput(evidence, "vegas", BUSY), interval_goodput(evidence, "vegas", QUIET))
 
 
 # --- figs. 4 to 8 ---
@@ -332,7 +324,7 @@ def vegas_shrinks_when_way_back_gets_busy(evidence: Evidence) -> Outcome:
 
 @claim("W-F7-1")
 def vegas_on_way_back_leaves_link_underused(evidence: Evidence) -> Outcome:
-    busy, quiet = (_interval(evidence, "vegas-vegas", intervals) for intervals in (BUSY, QUIET))
+    busy, quiet = (interval_goodput(evidence, "vegas-vegas", intervals) for intervals in (BUSY, QUIET))
     return Outcome.share(busy < quiet, note=f"{busy.mean():.2f} against {quiet.mean():.2f} Mbit/s")
 
 
@@ -346,4 +338,6 @@ def plain_reno_loses_more_than_newreno(evidence: Evidence) -> Outcome:
 
 @claim("W-F8-2")
 def gain_of_vegas_from_vegas_on_way_back(evidence: Evidence) -> Outcome:
-    return mean_of(_interval(evidence, "vegas-vegas", BUSY) - _interval(evidence, "vegas", BUSY))
+    return mean_of(
+        interval_goodput(evidence, "vegas-vegas", BUSY) - interval_goodput(evidence, "vegas", BUSY)
+    )

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from dumbbell.judge.estimate import NotMeasured, Outcome, quotient
+from dumbbell.judge.estimate import Outcome, quotient
 from dumbbell.papers.real_time import measure_of
 from dumbbell.report.numbers import number
 
@@ -61,36 +61,6 @@ def largest_printed_gain(_evidence: Evidence) -> Outcome:
     )
 
 
-def _never(name: str, reason: str) -> None:
-    @claim(name)
-    def set_not_found(_evidence: Evidence) -> Outcome:
-        raise NotMeasured(reason)
-
-
-DONE = "It says how many files were uploaded, or of what size: what was done, which a plan can repeat but not find."
-GAIN = (
-    "The ends of a range over days. A gain is a function of what lost packets on each day, which is not known; the gains with "
-    "either cause are shown beside the uploads."
-)
-PIPE = (
-    "It is the goodput times the round-trip time, and the goodput is set by the losses and the other connections that are "
-    "chosen: this value can be set, not found."
-)
-
-
-def _register_never() -> None:
-    for table, site in TABLES.items():
-        for index in range(1, len(printed.site(site).uploads) + 1):
-            _never(f"W-{table}-{index}-uploads", DONE)
-            _never(f"W-{table}-{index}-size", DONE)
-    for site in printed.SITES:
-        for end in ("lo", "hi"):
-            _never(f"W-T5-{NAMES[site]}-gain-{end}", GAIN)
-            _never(f"W-T5-{NAMES[site]}-pipe-{end}", PIPE)
-
-
-_register_never()
-
 on_linux = measure_of("westwood-plus", lambda evidence: evidence.linux)
 
 
@@ -130,7 +100,6 @@ def ratio_over_path(
     return _farthest({cause: _quotient(measure, evidence, site, cause) for cause in CAUSES})
 
 
-@estimate
 @on_linux
 def least_round_trip_time_of_kernel(evidence: Evidence, site: str) -> Outcome:
     return Outcome(measured=1e3 * least_rtt_s(evidence.kernel, site), note="a setting, read back")

@@ -198,6 +198,7 @@ class Register(Generic[E]):
         self._described: dict[str, dict[str, Any]] = tomllib.loads(self.path.read_text(encoding="utf-8"))
         self._measures: dict[str, Callable[[E], Outcome]] = {}
         self._estimates: dict[str, Callable[..., Outcome]] = {}
+        self._following: dict[str, list[Claim[E]]] = {}
         for name, entry in self._described.items():
             self._check(name, entry)
 
@@ -270,6 +271,18 @@ class Register(Generic[E]):
         self._estimates[name] = function
         return function
 
+    def follow(self, name: str, claims: Iterable[Claim[E]]) -> None:
+        """Insert claims that are made from numbers printed elsewhere, as the cells of a table, after a claim of the file.
+
+        Raises
+        ------
+        ValueError
+            The file has no such claim, or claims follow it already.
+        """
+        if name not in self._described or name in self._following:
+            raise ValueError(f"{self.path.name}: no claims can follow {name}")
+        self._following[name] = list(claims)
+
     def claims(self) -> list[Claim[E]]:
         """Return every claim, in the order of the file.
 
@@ -286,7 +299,10 @@ class Register(Generic[E]):
         missing = [name for name in self._described if name not in measures]
         if missing:
             raise ValueError(f"{self.path.name}: no measure for {', '.join(missing)}")
-        return [self._claim(name, entry, measures[name]) for name, entry in self._described.items()]
+        made: list[Claim[E]] = []
+        for name, entry in self._described.items():
+            made += [self._claim(name, entry, measures[name]), *self._following.get(name, ())]
+        return made
 
     def _estimated(self, name: str, row: Mapping[str, Any]) -> Callable[[E], Outcome]:
         """Return the measure that a claim's row names."""
