@@ -21,6 +21,7 @@ from . import asymmetry_claims as _asymmetry_claims  # registers its claims
 from . import connection_claims as _connection_claims  # registers its claims
 from . import linux, plan, reduction, sensitivity
 from . import mechanism_claims as _mechanism_claims  # registers its claims
+from . import sweep_claims as _sweep_claims  # registers its claims
 from . import traffic_claims as _traffic_claims  # registers its claims
 from .assumptions import Assumptions
 from .content import Content

@@ -214,12 +214,6 @@ def backward_rate_that_makes_k_4(evidence: Evidence) -> Outcome:
 
 
 @estimate
-def allowed_gain(evidence: Evidence, k: float) -> Outcome:
-    ratio = _ratio(evidence, k)
-    return resampled(ratio, holds=(ratio > 1) & (ratio <= 3.05))
-
-
-@estimate
 def least_fall_with_k(evidence: Evidence, variant: str) -> Outcome:
     found = [evidence.throughput("ana", variant, k) for k in ASYMMETRIES]
     steps = [one - two for one, two in pairwise(found)]

@@ -12,9 +12,9 @@ from dumbbell.models import rovegas as model
 from dumbbell.quantities import nanoseconds
 
 from .assumptions import FORWARD_RATE_KBPS, PACKET_BYTES, fixed_delay_s
-from .evidence import Evidence, Row, Values, worst
+from .evidence import Evidence, Row, Values
 from .register import claim, estimate
-from .scenarios import BAND_PANELS, staggered
+from .scenarios import staggered
 
 ALPHA, BETA = 1.0, 3.0
 CONNECTIONS = range(1, 9)
@@ -88,15 +88,6 @@ def kept_target(evidence: Evidence) -> Values:
     return np.asarray(fluid @ queues / (fluid @ fluid))
 
 
-@estimate
-def queue_in_kept_targets(evidence: Evidence, n: int) -> Outcome:
-    target = kept_target(evidence)
-    return resampled(
-        evidence.queue_after("vegas", n) / target,
-        note=f"least squares over all n give {target[0]:.2f} packets each",
-    )
-
-
 @claim("RV-F15-20")
 def least_step_of_late_vegas_base_rtt(evidence: Evidence) -> Outcome:
     base = _last_base_rtts(evidence, "vegas")
@@ -133,55 +124,10 @@ def least_queue_of_joining_vegas_connection(evidence: Evidence) -> Outcome:
     return above(kept, limit=BETA, note=listing([f"{n}" for n in CONNECTIONS[1:]], kept, "{:.1f}"))
 
 
-@estimate
-def fairness_below_equal(evidence: Evidence, figure: str, panel: str) -> Outcome:
-    index = evidence.jain(figure, panel)
-    return resampled(index, holds=index < 0.99)
-
-
-@estimate
-def best_over_worst(evidence: Evidence, figure: str) -> Outcome:
-    def spread(row: Row) -> float:
-        return float(np.max(row["throughput"]) / np.min(row["throughput"]))
-
-    return above([evidence.mean_of(evidence.rows(figure, "c"), spread)], limit=1.05)
-
-
-@estimate
-def fairness(evidence: Evidence, figure: str) -> Outcome:
-    return resampled(evidence.jain(figure, "d"))
-
-
-@estimate
-def lead_in_fairness(evidence: Evidence, figure: str, others: str, *, strict: bool) -> Outcome:
-    indices = [evidence.jain(figure, panel) for panel in BAND_PANELS]
-    margin = evidence.jain(figure, "d") - np.maximum.reduce(
-        [evidence.jain(figure, panel) for panel in others]
-    )
-    return resampled(
-        margin,
-        holds=margin > 0 if strict else margin >= 0,
-        note=listing(list(BAND_PANELS), indices, "{:.3f}"),
-    )
-
-
-@estimate
-def share_farthest_from_fifth(evidence: Evidence, figure: str) -> Outcome:
-    full = FORWARD_RATE_KBPS * model.goodput_share()
-    shares = [throughput * 5 / full for throughput in evidence.throughputs(figure, "d")]
-    return resampled(worst(shares, 1.0), note=listing(["1", "2", "3", "4", "5"], shares))
-
-
 @claim("RV-F17-08")
 def lead_of_newest_vegas_connection(evidence: Evidence) -> Outcome:
     *others, newest = evidence.throughputs("fig-17", "b")
     return above([newest - np.maximum.reduce(others)])
-
-
-@estimate
-def share_of_connection(evidence: Evidence, connection: int) -> Outcome:
-    rates = evidence.throughputs("fig-17", "b")
-    return resampled(rates[connection - 1] / np.sum(rates, axis=0))
 
 
 @claim("RV-CTX-02")
