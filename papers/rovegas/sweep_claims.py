@@ -173,7 +173,6 @@ def _panels(figure: str) -> Iterator[Claim[Evidence]]:
     words = f"RoVegas, alpha equal to beta, {delays} delays: equal shares; fairness index"
     tolerance = 0.02 if delays == "equal" else 0.03
     stated = {
-        "kind": "value",
         "bound": "",
         "paper_value": 1.0,
         "tolerance_kind": "abs",
