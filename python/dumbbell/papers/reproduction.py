@@ -385,10 +385,9 @@ def reproduce(
     """
     seeds = 1 if seeds is None and experiment else seeds
     settings = settings_of(quick=quick, runs=runs, seed=seed, seeds=seeds, threads=threads, on=on)
-    paper = load(name, papers) if experiment is None else experiment_of(load(name, papers), experiment)
-    done = _made(
-        paper, settings, Path("results" if output is None else output), fresh=fresh, quiet=quiet, on=on
-    )
+    paper, place = load(name, papers), Path("results" if output is None else output)
+    paper = paper if experiment is None else experiment_of(paper, experiment)
+    done = _made(paper, settings, place, fresh=fresh, quiet=quiet, on=on)
     tell(done, json_output=json_output, quiet=quiet)
     return done
 
