@@ -141,6 +141,16 @@ def test_a_claim_has_one_measure_and_a_name_one_estimate(tmp_path):
         register.estimate(threshold)
 
 
+def test_claims_that_code_makes_follow_one_of_the_file(tmp_path):
+    register = register_with(tmp_path, ROW)
+    cell = Claim(id="T-1", source="table 2", kind="value", statement="", measure=lambda _: Outcome.of(1.0))
+    register.follow("A-2", iter([cell]))
+    assert [claim.id for claim in register.claims()] == ["A-2", "T-1", "A-1"]
+    for name in ("A-2", "A-9"):
+        with pytest.raises(ValueError, match=f"claims.toml: no claims can follow {name}"):
+            register.follow(name, [cell])
+
+
 def test_an_ordering_holds_from_a_minimum_share_of_the_points():
     def finding(flags, least=None, **rest):
         claim = Claim(

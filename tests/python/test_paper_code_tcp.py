@@ -68,8 +68,8 @@ def test_every_claim_has_a_measure_and_a_family():
 
 def test_the_rule_reproduces_table_1():
     made, printed = part("rules").table1(), part("printed").data()["table1"]
-    for name, attribute in part("rule_claims").FIELDS.items():
-        assert [getattr(one, attribute) for one in made] == printed[name], name
+    for name, (field, _) in part("table_claims").FIELDS.items():
+        assert [getattr(one, field) for one in made] == printed[name], name
 
 
 def test_newvegas_grows_by_one_in_two_rounds_and_code_by_two_in_three():
