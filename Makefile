@@ -20,10 +20,14 @@ MUTANTS = $(BIN)/python tests/mutants
 MUTANTS_DRAWN = --seed $(MUTANTS_SEED) $(if $(MUTANTS_COUNT),--count $(MUTANTS_COUNT)) $(if $(BASE),--base $(BASE))
 
 CHAOS := cargo run --profile chaos --locked --quiet --package dumbbell-chaos --
+# Without --package, as `cargo test --workspace` builds it.
+CHAOS_SMOKE := cargo run --locked --quiet --bin dumbbell-chaos --
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
+# The engine that users run. The continuous integration uses that of its tests instead, which gives the same results.
+FAST ?= $(STAMPS)/fast-engine
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-strip-extras
 REQUIREMENTS := import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))
 
@@ -39,7 +43,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website reproduce evaluate test hostile fmt tidy licences advisories lint rust python tutorials torture torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
+.PHONY: help figure website reproduce evaluate test check hostile fmt tidy licences advisories lint rust python tutorials torture torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -48,6 +52,7 @@ help:
 	@echo "make quick          build everything and reproduce every paper with fewer replications"
 	@echo "make reproduce      the same with all replications; PAPER=NAME reproduces one paper"
 	@echo "make test           run all checks: fmt tidy licences advisories lint rust python tutorials website; each is also a target"
+	@echo "make check          check what differs from main or BASE in about a minute: lints, and the tests nearest to it"
 	@echo "make website        build the site, with the gallery, the notebooks and the interface, in results/website/site"
 	@echo "make cross-validate run the same scenarios in Dumbbell and in ns-2 (PEER=ns3: ns-3); cross-validate-smoke: a subset"
 	@echo "make evaluate       evaluate ALGORITHM=$(ALGORITHM) by RFC 9743 with fewer replications"
@@ -71,34 +76,38 @@ help:
 
 # --- a first run ---
 
-figure: $(STAMPS)/engine
+figure: $(FAST)
 	@mkdir -p results/first
 	$(BIN)/dumbbell run examples/vegas-vs-reno.toml --plot results/first/picture.png
 
 # --- the main job ---
 
-reproduce: $(STAMPS)/engine
+reproduce: $(FAST)
 	$(BIN)/dumbbell reproduce $(PAPER)
 
-quick: $(STAMPS)/engine
+quick: $(FAST)
 	$(BIN)/dumbbell reproduce $(PAPER) --quick
 
 # --- cross-validation; needs the Debian package of the peer ---
 
-cross-validate: $(STAMPS)/engine
+cross-validate: $(FAST)
 	$(BIN)/dumbbell cross-validate $(PEER)
 
-cross-validate-smoke: $(STAMPS)/engine
+cross-validate-smoke: $(FAST)
 	$(BIN)/dumbbell cross-validate ns2 --grid forced-drops --strict --output results/smoke/forced-drops
 	$(BIN)/dumbbell cross-validate ns2 --grid single-flows --share 0.1 --strict --output results/smoke/single-flows
 
-evaluate: $(STAMPS)/engine
+evaluate: $(FAST)
 	$(BIN)/dumbbell evaluate $(ALGORITHM) --quick
 
 # --- checks ---
 
 test: fmt tidy licences advisories lint rust python tutorials website
 	@echo "make test: all checks passed"
+
+# What a change can break, in about a minute; docs/development.md tells what is left out.
+check: $(STAMPS)/test-packages
+	@$(BIN)/python .ci/check.py $(if $(BASE),--base $(BASE))
 
 fmt: $(STAMPS)/test-packages
 	@rustfmt --check $(RUST) && echo "$(words $(RUST)) files of Rust already formatted"
@@ -132,10 +141,10 @@ rust: $(STAMPS)/python
 	cargo test --workspace --locked --quiet
 
 python: $(STAMPS)/engine $(STAMPS)/test-packages
-	$(BIN)/pytest tests/python --numprocesses auto --dist loadfile
+	$(BIN)/pytest tests/python --numprocesses auto --dist worksteal
 
 tutorials: $(STAMPS)/engine $(STAMPS)/test-packages
-	$(BIN)/pytest tests/tutorials
+	$(BIN)/pytest tests/tutorials --numprocesses auto --dist loadfile
 
 # Uses the figures and notebooks that the tests have made, if they are newer than their sources.
 website: $(STAMPS)/engine $(STAMPS)/test-packages
@@ -167,16 +176,16 @@ twins:
 # --- benchmarks and robustness ---
 
 bench:
-	cargo run --release --locked --quiet --package dumbbell-benches
+	cargo run --profile fast --locked --quiet --package dumbbell-benches
 
 bench-smoke:
-	cargo run --release --locked --quiet --package dumbbell-benches -- --smoke
+	cargo run --release --locked --quiet --bin dumbbell-benches -- --smoke
 
-bench-peers: $(STAMPS)/engine
+bench-peers: $(FAST)
 	$(BIN)/dumbbell bench peers
 
 # Part of it measures wall-clock time: the machine must be idle.
-bench-scale: $(STAMPS)/engine
+bench-scale: $(FAST)
 	$(BIN)/dumbbell bench scale
 
 testbed: $(STAMPS)/engine $(STAMPS)/test-packages
@@ -214,8 +223,8 @@ chaos:
 
 chaos-smoke: $(STAMPS)/engine $(STAMPS)/test-packages
 	rm -rf results/smoke/chaos
-	$(CHAOS) search --count 1000 --output results/smoke/chaos --strict
-	$(CHAOS) emit --summary --count 200 > results/smoke/chaos/scenarios.jsonl
+	$(CHAOS_SMOKE) search --count 1000 --output results/smoke/chaos --strict
+	$(CHAOS_SMOKE) emit --summary --count 200 > results/smoke/chaos/scenarios.jsonl
 	$(BIN)/pytest tests/chaos
 
 # Verdicts are kept in results/mutants, and an interrupted run continues.
@@ -240,15 +249,15 @@ $(STAMPS)/python:
 
 # Packages are installed from the lock files, by version and checksum. A test compares these with pyproject.toml.
 $(STAMPS)/packages: requirements.lock $(STAMPS)/python
-	$(BIN)/pip install --require-hashes --requirement requirements.lock
+	$(BIN)/pip install --no-compile --require-hashes --requirement requirements.lock
 	@touch $@
 
 $(STAMPS)/test-packages: requirements-test.lock $(STAMPS)/packages
-	$(BIN)/pip install --require-hashes --requirement requirements-test.lock
+	$(BIN)/pip install --no-compile --require-hashes --requirement requirements-test.lock
 	@touch $@
 
 $(STAMPS)/mutants-packages: requirements-mutants.lock $(STAMPS)/test-packages
-	$(BIN)/pip install --require-hashes --requirement requirements-mutants.lock
+	$(BIN)/pip install --no-compile --require-hashes --requirement requirements-mutants.lock
 	@touch $@
 
 # Resolves pyproject.toml for every Python and platform it allows; the only target that changes package versions.
@@ -260,10 +269,15 @@ lock: $(STAMPS)/test-packages
 	$(LOCK) $(STAMPS)/packages.in $(STAMPS)/test-packages.in --constraint requirements.lock --output-file requirements-test.lock
 	$(LOCK) $(STAMPS)/mutants-packages.in --constraint requirements-test.lock --output-file requirements-mutants.lock
 
-# The Python package is installed in editable form, so only a change of the engine triggers a build.
+# The Python package is installed in editable form, so only a change of the engine triggers a build. Tests accept either
+# engine, and build the one without optimization across crates.
 $(STAMPS)/engine: $(ENGINE) $(STAMPS)/packages
 	$(BIN)/maturin develop --release --locked --quiet
 	@touch $@
+
+$(STAMPS)/fast-engine: $(ENGINE) $(STAMPS)/packages
+	$(BIN)/maturin develop --profile fast --locked --quiet
+	@touch $@ $(STAMPS)/engine
 
 clean:
 	rm -rf $(VENV) target fuzz/target python/dumbbell/_engine*.so

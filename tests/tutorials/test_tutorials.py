@@ -1,7 +1,7 @@
 """The tutorials of CONTRIBUTING.md, executed verbatim.
 
-The code blocks of the page are applied to a copy of the checkout. The copy lies in the target folder, so that
-a second tutorial builds only what has changed.
+The code blocks of the page are applied to one copy of the checkout, a tutorial after the other, and what they make is
+built and tested once.
 """
 
 import os
@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -54,7 +56,34 @@ def run(command: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture
+@dataclass(frozen=True)
+class Tutorial:
+    """What a tutorial has changed in the copy of the checkout.
+
+    Parameters
+    ----------
+    names
+        Of the new entries in the registry.
+    new_files
+        Paths in the copy.
+    changes
+        Lines of `git diff --numstat`.
+    """
+
+    names: Sequence[str]
+    new_files: Sequence[str]
+    changes: Sequence[str]
+
+
+def applied(checkout: Path, *names: str) -> Tutorial:
+    """Return what has changed since the last call, and add it to the index of the copy."""
+    new_files = run("git ls-files --others", checkout).splitlines()
+    changes = run("git diff --numstat", checkout).splitlines()
+    run("git add --all", checkout)
+    return Tutorial(names, new_files, changes)
+
+
+@pytest.fixture(scope="session")
 def checkout() -> Path:
     """Copy the files that git tracks to a separate checkout with everything in the index."""
     copy = TARGET / "tutorials"
@@ -74,96 +103,114 @@ def registered(checkout: Path) -> list[str]:
     return REGISTRY_LINE.findall((checkout / REGISTRY).read_text(encoding="utf-8"))
 
 
-def add_algorithm(checkout: Path, suffix: str = "") -> tuple[str, str]:
-    """Apply the tutorial: one file and one line. With a suffix, the algorithm has a name of its own.
-
-    Returns its name and its file.
-    """
+def add_algorithm(checkout: Path, suffix: str = "") -> str:
+    """Apply the tutorial: one file and one line. With a suffix, the algorithm has a name of its own, which is returned."""
     (page_file,) = [path for path in blocks() if path.startswith("crates/dumbbell-cc/") and path != REGISTRY]
     stem = Path(page_file).stem
 
     def renamed(text: str) -> str:
         return text.replace(stem, stem + suffix).replace(stem.capitalize(), stem.capitalize() + suffix)
 
-    new_file = renamed(page_file)
-    (checkout / new_file).write_text(renamed(blocks()[page_file]), encoding="utf-8")
+    (checkout / renamed(page_file)).write_text(renamed(blocks()[page_file]), encoding="utf-8")
     text = (checkout / REGISTRY).read_text(encoding="utf-8")
     end = list(REGISTRY_LINE.finditer(text))[-1].end() + 1
     (checkout / REGISTRY).write_text(text[:end] + renamed(blocks()[REGISTRY]) + text[end:], encoding="utf-8")
-    return stem + suffix, new_file
+    return stem + suffix
 
 
-def check_in_simulator(checkout: Path, name: str) -> None:
-    """Run the new algorithm in the simulator of the copy."""
-    in_simulator = checkout / "crates/dumbbell-sim/tests/new_algorithm.rs"
-    in_simulator.parent.mkdir(exist_ok=True)
-    in_simulator.write_text(RUN_IN_SIMULATOR.replace("NEW_ALGORITHM", name), encoding="utf-8")
-    tested = run("cargo test --locked --package dumbbell-sim --test new_algorithm", checkout)
-    assert "2 passed" in tested
+@pytest.fixture(scope="session")
+def one_algorithm(checkout: Path) -> Tutorial:
+    """Add a congestion control."""
+    return applied(checkout, add_algorithm(checkout))
 
 
-def check_in_python(checkout: Path) -> None:
-    """Build the engine of the copy, and run the tests of the package that iterate over the registry."""
-    run("cargo build --release --locked --quiet --package dumbbell-py", checkout)
-    suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
-    shutil.copy2(TARGET / "release" / f"lib_engine.{suffix}", checkout / "python/dumbbell/_engine.abi3.so")
-    tests = " ".join(f"tests/python/{name}" for name in OF_THE_REGISTRY)
-    run(f"{sys.executable} -m pytest -q -p no:cacheprovider {tests}", checkout)
-
-
-def test_a_congestion_control_is_one_file_and_one_line(checkout: Path) -> None:
-    name, new_file = add_algorithm(checkout)
-
-    assert run("git ls-files --others", checkout).splitlines() == [new_file]
-    assert run("git diff --numstat", checkout).splitlines() == [f"1\t0\t{REGISTRY}"]
-
-    run(f"rustfmt --check --edition 2024 {new_file}", checkout)
-    run("cargo run --quiet --locked --package xtask -- tidy", checkout)
-    tested = run("cargo test --locked --package dumbbell-cc", checkout)
-    assert f"algorithms::{name}::tests" in tested
-    check_in_simulator(checkout, name)
-
-
-def test_many_congestion_controls_are_also_one_file_and_one_line_each(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # One of them is the start that `dumbbell new algorithm` writes.
+@pytest.fixture(scope="session")
+def many_algorithms(checkout: Path, one_algorithm: Tutorial) -> Tutorial:
+    """Add several congestion controls, the first of which is the start that `dumbbell new algorithm` writes."""
     names = ["started"]
-    monkeypatch.setenv("DUMBBELL_CRATES", str(checkout / "crates"))
-    new.algorithm("started", rust=True, output=checkout)
-    run("rustfmt --check --edition 2024 crates/dumbbell-cc/src/algorithms/started.rs", checkout)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DUMBBELL_CRATES", str(checkout / "crates"))
+        new.algorithm("started", rust=True, output=checkout)
     several = len(registered(checkout)) + 3
     while len(registered(checkout)) < several:
-        names.append(add_algorithm(checkout, suffix=chr(ord("a") + len(names)))[0])
-    assert run("git diff --numstat", checkout).splitlines() == [f"{len(names)}\t0\t{REGISTRY}"]
-
-    run("cargo run --quiet --locked --package xtask -- tidy", checkout)
-    tested = run("cargo test --locked --package dumbbell-cc", checkout)
-    assert all(f"algorithms::{name}::tests" in tested for name in names)
-    check_in_simulator(checkout, names[0])
-    check_in_python(checkout)
+        names.append(add_algorithm(checkout, suffix=chr(ord("a") + len(names))))
+    return applied(checkout, *names)
 
 
-def test_a_queue_discipline_is_one_file_and_one_line(checkout: Path) -> None:
+@pytest.fixture(scope="session")
+def discipline(checkout: Path, many_algorithms: Tutorial) -> Tutorial:
+    """Add a queue discipline."""
     (new_file,) = [path for path in blocks() if path.startswith("crates/dumbbell-net/") and path != QUEUES]
-    name = Path(new_file).stem
     (checkout / new_file).write_text(blocks()[new_file], encoding="utf-8")
     before, part = (checkout / QUEUES).read_text(encoding="utf-8"), "\nregistry! {\n    at arrival {\n"
     assert before.count(part) == 1
     (checkout / QUEUES).write_text(before.replace(part, part + blocks()[QUEUES]), encoding="utf-8")
+    return applied(checkout, Path(new_file).stem)
 
-    assert run("git ls-files --others", checkout).splitlines() == [new_file]
-    assert run("git diff --numstat", checkout).splitlines() == [f"1\t0\t{QUEUES}"]
 
-    run(f"rustfmt --check --edition 2024 {new_file}", checkout)
-    run("cargo run --quiet --locked --package xtask -- tidy", checkout)
-    tested = run("cargo test --locked --package dumbbell-net", checkout)
-    assert f"queues::{name}::tests" in tested
+@pytest.fixture(scope="session")
+def tested(
+    checkout: Path, one_algorithm: Tutorial, many_algorithms: Tutorial, discipline: Tutorial
+) -> dict[str, str]:
+    """Check the house rules, and return what the tests of each package printed."""
+    run("cargo build --quiet --locked --package xtask", ROOT)
+    run(f"env CARGO_MANIFEST_DIR={checkout}/xtask {TARGET}/debug/xtask tidy", checkout)
+    in_simulator = {
+        "new_algorithm": RUN_IN_SIMULATOR.replace("NEW_ALGORITHM", one_algorithm.names[0]),
+        "new_algorithms": RUN_IN_SIMULATOR.replace("NEW_ALGORITHM", many_algorithms.names[0]),
+        "new_discipline": RUN_DISCIPLINE.replace("NEW_DISCIPLINE", discipline.names[0]),
+    }
+    for name, text in in_simulator.items():
+        (checkout / f"crates/dumbbell-sim/tests/{name}.rs").write_text(text, encoding="utf-8")
+    printed = {
+        package: run(f"cargo test --locked --package {package}", checkout)
+        for package in ("dumbbell-cc", "dumbbell-net")
+    }
+    simulated = " ".join(f"--test {name}" for name in in_simulator)
+    printed["dumbbell-sim"] = run(f"cargo test --locked --package dumbbell-sim {simulated}", checkout)
+    return printed
 
-    in_simulator = checkout / "crates/dumbbell-sim/tests/new_discipline.rs"
-    in_simulator.write_text(RUN_DISCIPLINE.replace("NEW_DISCIPLINE", name), encoding="utf-8")
-    tested = run("cargo test --locked --package dumbbell-sim --test new_discipline", checkout)
-    assert "1 passed" in tested
+
+def test_a_congestion_control_is_one_file_and_one_line(
+    checkout: Path, one_algorithm: Tutorial, tested: dict[str, str]
+) -> None:
+    (name,) = one_algorithm.names
+    assert one_algorithm.new_files == [f"crates/dumbbell-cc/src/algorithms/{name}.rs"]
+    assert one_algorithm.changes == [f"1\t0\t{REGISTRY}"]
+    run(f"rustfmt --check --edition 2024 {one_algorithm.new_files[0]}", checkout)
+    assert f"algorithms::{name}::tests" in tested["dumbbell-cc"]
+    # The first of the many is run, too.
+    assert tested["dumbbell-sim"].count("the_new_algorithm_is_listed_with_its_parameters ... ok") == 2
+    assert tested["dumbbell-sim"].count("the_new_algorithm_carries_a_transfer_and_meets_losses ... ok") == 2
+
+
+def test_many_congestion_controls_are_also_one_file_and_one_line_each(
+    checkout: Path, many_algorithms: Tutorial, tested: dict[str, str]
+) -> None:
+    names = many_algorithms.names
+    assert len(names) == 4
+    assert many_algorithms.changes == [f"{len(names)}\t0\t{REGISTRY}"]
+    run("rustfmt --check --edition 2024 crates/dumbbell-cc/src/algorithms/started.rs", checkout)
+    assert all(f"algorithms::{name}::tests" in tested["dumbbell-cc"] for name in names)
+
+
+def test_tests_of_the_package_accept_new_entries(checkout: Path, tested: dict[str, str]) -> None:
+    run("cargo build --release --locked --quiet --package dumbbell-py", checkout)
+    suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
+    shutil.copy2(TARGET / "release" / f"lib_engine.{suffix}", checkout / "python/dumbbell/_engine.abi3.so")
+    tests = " ".join(f"tests/python/{name}" for name in OF_THE_REGISTRY)
+    run(f"{sys.executable} -m pytest -q -p no:cacheprovider --numprocesses auto {tests}", checkout)
+
+
+def test_a_queue_discipline_is_one_file_and_one_line(
+    checkout: Path, discipline: Tutorial, tested: dict[str, str]
+) -> None:
+    (name,) = discipline.names
+    assert discipline.new_files == [f"crates/dumbbell-net/src/queues/{name}.rs"]
+    assert discipline.changes == [f"1\t0\t{QUEUES}"]
+    run(f"rustfmt --check --edition 2024 {discipline.new_files[0]}", checkout)
+    assert f"queues::{name}::tests" in tested["dumbbell-net"]
+    assert "the_new_discipline_is_listed_and_carries_a_transfer ... ok" in tested["dumbbell-sim"]
 
 
 def test_an_experiment_is_one_file(tmp_path: Path) -> None:
