@@ -43,9 +43,15 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website reproduce evaluate test check hostile fmt tidy licences advisories lint rust python tutorials torture torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
-.NOTPARALLEL:
+.PHONY: help figure website reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
 .DELETE_ON_ERROR:
+
+# One target after the other, except for pairs of which one uses a single core.
+TOGETHER := $(MAKE) --no-print-directory --jobs 2 ONE_BY_ONE=
+ONE_BY_ONE := yes
+ifneq ($(ONE_BY_ONE),)
+.NOTPARALLEL:
+endif
 
 help:
 	@echo "make figure         build everything and draw a first run: results/first/picture.png"
@@ -102,19 +108,26 @@ evaluate: $(FAST)
 
 # --- checks ---
 
-test: fmt tidy licences advisories lint rust python tutorials website
+test: builds fmt tidy licences advisories lint rust python tutorials website
 	@echo "make test: all checks passed"
 
 # What a change can break, in about a minute; docs/development.md tells what is left out.
 check: $(STAMPS)/test-packages
 	@$(BIN)/python .ci/check.py $(if $(BASE),--base $(BASE))
 
+# Packages are installed while crates are compiled.
+builds: $(STAMPS)/python
+	@$(TOGETHER) $(STAMPS)/test-packages rust-tests
+
+rust-tests: $(STAMPS)/python
+	cargo test --workspace --locked --quiet --no-run
+
 fmt: $(STAMPS)/test-packages
 	@rustfmt --check $(RUST) && echo "$(words $(RUST)) files of Rust already formatted"
 	$(BIN)/ruff format --check .
 
 tidy:
-	cargo run --quiet --locked --package xtask -- tidy
+	cargo run --quiet --locked --bin xtask -- tidy
 
 # cargo-deny takes minutes to build, so it is used only if installed; the licences are checked either way.
 licences:
@@ -122,18 +135,23 @@ licences:
 		echo "cargo deny check licenses bans sources" && cargo deny --log-level error check licenses bans sources; \
 	else \
 		echo "SKIPPED bans and sources: cargo-deny is not installed; licences are checked against deny.toml" >&2; \
-		cargo run --quiet --locked --package xtask -- licences; \
+		cargo run --quiet --locked --bin xtask -- licences; \
 	fi
 
 # Asks a service on the Internet; without a connection, the check is skipped and says so.
 advisories: $(STAMPS)/python
 	@$(BIN)/python .ci/advisories.py
 
-# Checks that the fuzz targets compile, without building their C++ library.
 lint: $(STAMPS)/test-packages
+	@$(TOGETHER) lint-rust lint-python
+
+# Checks that the fuzz targets compile, without building their C++ library.
+lint-rust: $(STAMPS)/python
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	cargo clippy --package dumbbell-testbed --features kernel --all-targets --locked --quiet -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a cargo check --manifest-path fuzz/Cargo.toml --locked --quiet
+
+lint-python: $(STAMPS)/test-packages
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 

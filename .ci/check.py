@@ -169,7 +169,7 @@ def main() -> int:
     options = parser.parse_args()
     files = changed(options.base)
     print(f"{len(files)} files differ from {options.base}")
-    commands = [["cargo", "run", "--quiet", "--locked", "--package", "xtask", "--", "tidy"]] if files else []
+    commands = [["cargo", "run", "--quiet", "--locked", "--bin", "xtask", "--", "tidy"]] if files else []
     commands += [list(command) for check in CHECKS for command in check(files)]
     for command in commands:
         print("$", " ".join(command).replace(f"{ROOT}/", ""), flush=True)

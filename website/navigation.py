@@ -8,6 +8,7 @@ from typing import Any
 START = ["index.md", "tutorial.md"]
 REFERENCE = ["results.md", "glossary.md", "references.md"]
 PROJECT = [
+    "development.md",
     "architecture.md",
     "evidence.md",
     "reliability.md",

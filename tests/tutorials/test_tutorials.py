@@ -153,7 +153,7 @@ def tested(
     checkout: Path, one_algorithm: Tutorial, many_algorithms: Tutorial, discipline: Tutorial
 ) -> dict[str, str]:
     """Check the house rules, and return what the tests of each package printed."""
-    run("cargo build --quiet --locked --package xtask", ROOT)
+    run("cargo build --quiet --locked --bin xtask", ROOT)
     run(f"env CARGO_MANIFEST_DIR={checkout}/xtask {TARGET}/debug/xtask tidy", checkout)
     in_simulator = {
         "new_algorithm": RUN_IN_SIMULATOR.replace("NEW_ALGORITHM", one_algorithm.names[0]),
