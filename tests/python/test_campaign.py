@@ -240,6 +240,7 @@ def test_a_reduction_in_a_script_is_identified_by_its_code(tmp_path, edit, is_ot
 # The store
 
 
+@pytest.mark.slow
 def test_a_store_does_not_depend_on_the_order_of_its_runs(tmp_path):
     draw = np.random.default_rng(3)
     frame = pd.DataFrame(

@@ -142,6 +142,7 @@ def test_runs_that_could_not_be_stored_at_first_are_stored_at_the_end(client, tm
     assert there.status().done >= refused[0] > 0
 
 
+@pytest.mark.slow
 def test_a_campaign_runs_over_tls(certificates, tmp_path):
     wanted(tmp_path / "here").run(progress=False)
     (tmp_path / "base.toml").write_text(scenario("2 s").to_toml(), encoding="utf-8")
@@ -247,6 +248,7 @@ def test_killed_workers_lose_nothing(client, tmp_path):
     assert content(tmp_path / "here") == content(tmp_path / "there")
 
 
+@pytest.mark.slow
 def test_a_killed_campaign_loses_only_runs_in_progress(client, tmp_path):
     size = {"duration": "60 s", "runs": 100}
     file = tmp_path / "small.toml"
@@ -376,6 +378,7 @@ def test_an_unreachable_cluster_is_refused(tmp_path, monkeypatch):
         wanted(tmp_path).run(nobody, progress=False)
 
 
+@pytest.mark.slow
 def test_a_paper_is_reproduced_on_a_cluster(client, tmp_path, request):
     folder = tmp_path / "papers"
     write_paper(folder, "small-paper", SMALL)
@@ -494,6 +497,7 @@ def test_frames_of_a_cluster_equal_those_of_this_machine(client, tmp_path):
 
 
 # The last, because it leaves workers behind that have to start again.
+@pytest.mark.slow
 def test_a_run_that_kills_its_workers_is_named(client, tmp_path):
     # Others share its workers and die with them. They are finished nevertheless, and none of them is named.
     found = wanted(tmp_path, runs=6, reduce=deadly)

@@ -177,6 +177,7 @@ def killed_before(step):
             yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fresh", [False, True])
 def test_a_kill_between_any_two_steps_loses_nothing_and_is_not_reported_as_damage(tmp_path, fresh):
     for step in range(1000):
@@ -229,6 +230,7 @@ def interrupted_at(step):
         sys.settrace(before)
 
 
+@pytest.mark.slow
 def test_an_addition_that_is_interrupted_anywhere_and_passed_again_stores_each_run_once(
     tmp_path, monkeypatch
 ):
@@ -341,6 +343,7 @@ def written(sound):
     return sorted(file.name for file in folder.iterdir() if file.name != ".lock")
 
 
+@pytest.mark.slow
 def test_any_flipped_byte_is_detected_and_reported(sound, tmp_path):
     draw = random.Random(1)
     folder = next(path for path in sound[0].iterdir())

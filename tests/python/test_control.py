@@ -576,6 +576,7 @@ def test_controls_of_a_script_run_in_other_processes(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_new_writes_a_start_that_passes_its_own_test(tmp_path):
     command = [sys.executable, "-m", "dumbbell.cli", "new", "algorithm", "mine", "--output", "own folder"]
     made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)

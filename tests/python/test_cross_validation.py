@@ -299,6 +299,7 @@ def test_cases_that_share_a_run_are_run_once(again, monkeypatch, folder):
     assert {point["n"] for point in done.data["grids"][0]["points"]} == {6}
 
 
+@pytest.mark.slow
 def test_a_killed_cross_validation_resumes(folder, tmp_path):
     """Each run of the peer takes some time; runs finished a second before the kill are not repeated."""
     log = tmp_path / "log"
@@ -686,6 +687,7 @@ def test_overlays_are_drawn_of_known_cases():
 # The documentation page
 
 
+@pytest.mark.slow
 def test_the_peer_and_the_grid_of_the_page_work_as_shown(tmp_path):
     page = PAGE.read_text(encoding="utf-8")
     files = re.findall(r"^`peers/(\S+)`\n\n```py\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)

@@ -218,6 +218,7 @@ designs = st.integers(1, 4).flatmap(
 )
 
 
+@pytest.mark.slow
 @unhurried
 @given(designs)
 def test_percentages_add_to_100(design):

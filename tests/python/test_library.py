@@ -248,6 +248,7 @@ def test_the_bytes_travel_to_another_process(aimd, tmp_path):
     assert library == Library(aimd, decrease=0.7)
 
 
+@pytest.mark.slow
 def test_a_cluster_gets_the_code(folder, tmp_path):
     distributed = pytest.importorskip("distributed")
     tcps = [Library(native(folder)), Library(wasm(folder)), Aimd()]
@@ -283,6 +284,7 @@ def test_a_library_is_evaluated(tmp_path):
     assert "Evaluation of aimd.so" in done.report.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_command_line_evaluates_controls_of_the_user(tmp_path):
     native(tmp_path)
     source = EXAMPLE.parents[2] / "docs" / "algorithms-in-python.md"

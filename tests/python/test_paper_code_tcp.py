@@ -334,6 +334,7 @@ def test_pooled_intervals_follow_the_papers_rule():
     assert evidence.over_points("fig9", "code").n == 3
 
 
+@pytest.mark.slow
 def test_a_varied_assumption_is_compared_at_its_own_points_and_explains_misses():
     ratios = AS_PRINTED | {"code": dict.fromkeys(RATES, 1.8), "newvegas": dict.fromkeys(RATES, 0.9)}
     evidence = made_up(shares(ratios) | shares(AS_PRINTED, group="quiet", runs=2))
@@ -396,6 +397,7 @@ def test_readings_are_judged_on_their_own_runs():
     assert content.readings_of_code == pytest.approx({"main": 1.01, "literal": 1.82}, abs=0.005)
 
 
+@pytest.mark.slow
 def test_a_missed_ordering_is_shown_with_its_cause_and_every_variation_tried():
     ratios = AS_PRINTED | {"newvegas": dict.fromkeys(RATES, 1.2)}
     evidence = made_up(shares(ratios) | shares(AS_PRINTED, group="quiet", runs=2))

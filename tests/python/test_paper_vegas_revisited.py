@@ -147,6 +147,7 @@ def test_a_repetition_of_the_paper_has_its_means_and_its_spread():
     assert released["throughput"].mean() == pytest.approx(29.2, abs=0.7)
 
 
+@pytest.mark.slow
 def test_sampling_in_the_paper_allows_less_than_all_of_its_claims(made_up):
     findings = claims.judge(PAPER.claims(), PAPER.evidence(papers.Settings(), made_up, {}))
     allowed = PAPER.ceilings(findings)

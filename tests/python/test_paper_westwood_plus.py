@@ -197,6 +197,7 @@ def test_readings_differ_from_the_main_one_and_from_each_other():
     assert len(set(moved)) == len(moved)
 
 
+@pytest.mark.slow
 def test_the_plan_has_every_run_once():
     plan = PAPER.plan(QUICK)
     assert len({(planned.key, planned.run) for planned in plan}) == len(plan)
@@ -238,6 +239,7 @@ def test_every_claim_of_the_paper_occurs_once():
     assert all(claim.statement and claim.source and claim.scenario for claim in listed)
 
 
+@pytest.mark.slow
 def test_every_claim_has_a_verdict_and_the_report_its_sections(small):
     evaluation = PAPER.evaluate(QUICK, small, {})
     findings = evaluation.findings
@@ -410,6 +412,7 @@ def test_the_printed_sessions_add_up():
     assert all(len(site.dates) == len(site.uploads) == len(site.megabytes) for site in sites)
 
 
+@pytest.mark.slow
 def test_a_miss_names_the_reading_that_reproduces_it():
     results = printed_results()
     wrong = results.copy()
@@ -424,6 +427,7 @@ def test_a_miss_names_the_reading_that_reproduces_it():
     assert "another assumption (timer restarted" in findings["W-T1-NewReno-1"].why
 
 
+@pytest.mark.slow
 def test_the_literal_reading_has_the_points_and_seeds_of_the_lossy_links():
     plan = part("plan").plan(papers.Settings(quick=False, runs=2))
     literal = [run for run in plan if run.key.startswith("literal|")]

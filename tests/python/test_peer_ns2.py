@@ -326,6 +326,7 @@ def test_datagrams_load_the_link_equally(ns2, source):
     assert theirs.flows["goodput_bps"][0] == pytest.approx(2e6, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "impairment", [Bernoulli(probability=0.02), TwoState(bad="100 ms", loss=0.2, clock="packet")]
 )

@@ -444,6 +444,7 @@ def test_an_error_in_a_progress_callback_is_raised(two_hosts):
         dumbbell.run_many(two_hosts, runs=5, progress=progress)
 
 
+@pytest.mark.slow
 def test_every_standard_scenario_is_bit_identical_on_any_threads_and_in_any_order():
     examples = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
     assert len(examples) >= 4

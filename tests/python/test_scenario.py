@@ -9,6 +9,7 @@ import math
 import pickle
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +248,7 @@ def test_an_unknown_address_is_refused(address):
 # The schema
 
 
+@cache
 def validator() -> jsonschema.Validator:
     schema = dumbbell.schema()
     cls = jsonschema.validators.validator_for(schema)

@@ -139,6 +139,7 @@ def found(folder, *arguments, **settings):
     return search(*arguments, output=folder, threads=2, **settings)
 
 
+@pytest.mark.slow
 def test_the_result_depends_on_seed_and_points_only(tmp_path):
     settings = {"vary": ["loss", "rtt"], "bounds": {"rate": 2}, "budget": 40}
     first = found(tmp_path / "a", "reno", "low-utilization", **settings)
@@ -152,6 +153,7 @@ def test_the_result_depends_on_seed_and_points_only(tmp_path):
     assert (again.worst, again.points) == (first.worst, 40)
 
 
+@pytest.mark.slow
 def test_a_killed_search_goes_on_to_the_same_result(tmp_path):
     settings = ["--vary", "loss,rtt", "--bound", "rate=2", "--budget", "48", "--threads", "1", "--json"]
     command = [sys.executable, "-m", "dumbbell.cli", "search", "reno", "--objective", "low-utilization"]

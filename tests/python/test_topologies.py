@@ -335,6 +335,7 @@ def test_data_crosses_every_bottleneck_of_a_parking_lot():
     assert result.flow("f1").goodput_bps + result.flow("f2").goodput_bps < 2e6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["parking_lot", "satellite"])
 def test_the_examples_run_and_draw(name, tmp_path):
     path = Path(__file__).resolve().parents[2] / "examples" / f"{name}.py"
