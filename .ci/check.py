@@ -155,7 +155,12 @@ def python(files: Sequence[Path]) -> Iterator[Sequence[str]]:
     if other:
         yield [*pytest, "-m", "not slow", *other]
     if any(file.suffix == ".md" for file in files):
-        yield [*pytest, "tests/tutorials/test_documents.py", "-k", "links_resolve or glossary or target or lists"]
+        yield [
+            *pytest,
+            "tests/tutorials/test_documents.py",
+            "-k",
+            "links_resolve or glossary or target or lists",
+        ]
 
 
 CHECKS: Sequence[Callable[[Sequence[Path]], Iterator[Sequence[str]]]] = (rust, python)
