@@ -188,33 +188,18 @@ impl Host {
         match step {
             Step::Pass(span) => self.now = Time((self.now + self.span(span)).0.min(END)),
             Step::Acknowledge { ack, echo, sack, twice, is_ece, marks } => {
-                let timestamp_echo = match echo {
-                    Echo::Before(span) => self.now - self.span(span),
-                    Echo::Any(at) => Time(at),
-                };
-                let ack = self.byte(ack);
-                let mut blocks = SackBlocks::default();
-                if let Some((start, len)) = twice {
-                    blocks.push_duplicate(ack, self.byte(start), self.distance(len));
-                }
-                for (offset, len) in sack.into_iter().flatten() {
-                    blocks.push(self.distance(offset), self.distance(len));
-                }
-                self.acknowledge(AckSegment {
-                    timestamp_echo,
-                    sack: blocks,
-                    queueing_echo: timestamp_echo,
+                let ack = AckSegment {
                     is_ece,
                     ce_packets: marks.0,
                     ce_bytes: marks.1,
-                    ..AckSegment::of(ack)
-                });
+                    ..self.random_ack(ack, echo, sack, twice)
+                };
+                self.acknowledge(ack);
             }
             Step::AcknowledgeSegments(count) => {
                 let ack = (self.sender.snd_una() + u64::from(count) * u64::from(self.mss))
                     .min(self.sender.snd_max());
-                let sack = SackBlocks::default();
-                self.acknowledge(AckSegment { timestamp_echo: self.now, sack, ..AckSegment::of(ack) });
+                self.acknowledge(AckSegment { timestamp_echo: self.now, ..AckSegment::of(ack) });
             }
             Step::Duplicate { sack: (offset, len) } => {
                 let mut sack = SackBlocks::default();
@@ -223,22 +208,11 @@ impl Host {
                 self.acknowledge(AckSegment { timestamp_echo: self.now, sack, ..AckSegment::of(ack) });
             }
             Step::AcceptOpening => {
-                let sack = SackBlocks::default();
-                self.acknowledge(AckSegment {
-                    timestamp_echo: self.now,
-                    sack,
-                    is_syn: true,
-                    ..AckSegment::of(0)
-                });
+                let opening = AckSegment { timestamp_echo: self.now, is_syn: true, ..AckSegment::of(0) };
+                self.acknowledge(opening);
             }
             Step::Deliver(count) => {
-                for _ in 0..count {
-                    let Some((sent, segment)) = self.in_flight.pop_front() else { return };
-                    let early = self.receiver.acknowledge_before(segment.ecn);
-                    self.answer(early);
-                    let ack = self.receiver.on_segment(self.now, &segment, sent, self.now.since(sent));
-                    self.answer(ack);
-                }
+                let _ = (0..count).take_while(|_| self.deliver()).count();
             }
             Step::Lose(count) => {
                 let count = usize::from(count).min(self.in_flight.len());
@@ -251,24 +225,8 @@ impl Host {
                 }
             }
             Step::Repeat => self.in_flight.extend(self.in_flight.front().copied()),
-            Step::Mark(count) => {
-                let capable = self.in_flight.iter_mut().take(usize::from(count));
-                capable
-                    .filter(|(_, segment)| segment.ecn.is_capable())
-                    .for_each(|(_, segment)| segment.ecn = Ecn::Ce);
-            }
-            Step::ReceiverDeadline => {
-                let deadline = self.receiver.next_deadline();
-                if deadline.0 <= END {
-                    self.now = self.now.max(deadline);
-                    let ack = self.receiver.on_deadline(self.now);
-                    assert!(
-                        ack.is_some() && self.receiver.next_deadline() > self.now,
-                        "{deadline} is asked for again"
-                    );
-                    self.answer(ack);
-                }
-            }
+            Step::Mark(count) => self.mark(count),
+            Step::ReceiverDeadline => self.expire_receiver(),
             Step::Deadline => self.expire(),
             Step::Poll(count) => {
                 let _ = (0..count).take_while(|_| self.poll()).count();
@@ -281,6 +239,57 @@ impl Host {
                 self.sender.close();
                 self.written = self.written.min(self.sender.snd_max());
             }
+        }
+    }
+
+    /// An acknowledgement that no receiver needs to have sent.
+    fn random_ack(
+        &self,
+        ack: Byte,
+        echo: Echo,
+        sack: [Option<(Distance, Distance)>; 4],
+        twice: Option<(Byte, Distance)>,
+    ) -> AckSegment {
+        let timestamp_echo = match echo {
+            Echo::Before(span) => self.now - self.span(span),
+            Echo::Any(at) => Time(at),
+        };
+        let ack = self.byte(ack);
+        let mut blocks = SackBlocks::default();
+        if let Some((start, len)) = twice {
+            blocks.push_duplicate(ack, self.byte(start), self.distance(len));
+        }
+        for (offset, len) in sack.into_iter().flatten() {
+            blocks.push(self.distance(offset), self.distance(len));
+        }
+        AckSegment { timestamp_echo, sack: blocks, queueing_echo: timestamp_echo, ..AckSegment::of(ack) }
+    }
+
+    /// The oldest segment in flight reaches the receiver. False if there is none.
+    fn deliver(&mut self) -> bool {
+        let Some((sent, segment)) = self.in_flight.pop_front() else { return false };
+        let early = self.receiver.acknowledge_before(segment.ecn);
+        self.answer(early);
+        let ack = self.receiver.on_segment(self.now, &segment, sent, self.now.since(sent));
+        self.answer(ack);
+        true
+    }
+
+    fn mark(&mut self, count: u8) {
+        let oldest = self.in_flight.iter_mut().take(usize::from(count));
+        oldest.filter(|(_, segment)| segment.ecn.is_capable()).for_each(|(_, segment)| segment.ecn = Ecn::Ce);
+    }
+
+    fn expire_receiver(&mut self) {
+        let deadline = self.receiver.next_deadline();
+        if deadline.0 <= END {
+            self.now = self.now.max(deadline);
+            let ack = self.receiver.on_deadline(self.now);
+            assert!(
+                ack.is_some() && self.receiver.next_deadline() > self.now,
+                "{deadline} is asked for again"
+            );
+            self.answer(ack);
         }
     }
 

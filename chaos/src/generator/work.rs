@@ -49,12 +49,9 @@ struct Segments {
     /// Doublings of the window per round trip in slow start, and whether one acknowledgement may cause several.
     doublings: f64,
     leaps: bool,
-    /// Segments that the application offers at the start, and per second.
-    offered: f64,
-    offered_per_second: f64,
-    /// Connections opened at the start, and per second; each sends whether or not the path has capacity.
+    offer: Offer,
+    /// Connections opened at the start.
     opened: f64,
-    opened_per_second: f64,
     /// Packets sent per delivered segment.
     cost: f64,
     /// Segments that a timeout sends at once, if the window is open after it, and the first timeout in seconds.
@@ -125,9 +122,9 @@ impl Work {
 
 impl Segments {
     fn packets(&self, seconds: f64) -> f64 {
-        if self.opened_per_second > 0.0 {
-            let opened = self.opened + seconds * self.opened_per_second;
-            let carried = (seconds * self.capacity).min(seconds * self.offered_per_second);
+        if self.offer.opened_per_second > 0.0 {
+            let opened = self.opened + seconds * self.offer.opened_per_second;
+            let carried = (seconds * self.capacity).min(seconds * self.offer.segments_per_second);
             return (opened * (self.first + 4.0) + carried) * self.cost;
         }
         let rounds = seconds / self.rtt;
@@ -137,7 +134,7 @@ impl Segments {
         let leap = if self.leaps { slow_start.min(self.window) } else { 0.0 };
         let carried = (self.first + seconds * self.capacity + leap).min(slow_start);
         let sent_again = self.after_timeout * backoffs(1.0 + seconds / self.timeout);
-        let offered = self.offered + seconds * self.offered_per_second;
+        let offered = self.offer.segments + seconds * self.offer.segments_per_second;
         (carried + sent_again).min(by_window).min(offered) * self.cost
     }
 }
@@ -160,88 +157,113 @@ fn segments(
 ) -> Segments {
     let mss = tcp.mss.0 as f64;
     let sizes = tcp.wire_sizes();
-    let (segment, acknowledgement) =
-        (f64::from(sizes.segment(tcp.mss.0 as u32)), f64::from(sizes.acknowledgement(&Default::default())));
-    // If there are several paths, the fastest counts.
-    let rate = |paths: &[Vec<usize>], size: f64| {
-        let slowest =
-            |path: &Vec<usize>| path.iter().map(|&link| capacity(link)).fold(f64::INFINITY, f64::min);
-        paths.iter().map(slowest).fold(0.0, f64::max) / size
-    };
-    let time = |paths: &[Vec<usize>], size: f64| {
-        let hop = |&link: &usize| {
-            let spec = &scenario.links[link];
-            spec.min_delay().secs() + size * 8.0 / fastest(spec)
-        };
-        paths.iter().map(|path| path.iter().map(hop).sum()).fold(f64::INFINITY, f64::min)
-    };
-    let rtt: f64 = (time(&paths.forward, segment) + time(&paths.reverse, acknowledgement)).clamp(1e-9, 1e9);
+    let segment = f64::from(sizes.segment(tcp.mss.0 as u32));
+    let acknowledgement = f64::from(sizes.acknowledgement(&Default::default()));
+    let forward = shortest(&scenario.links, &paths.forward, segment);
+    let reverse = shortest(&scenario.links, &paths.reverse, acknowledgement);
+    let rtt: f64 = (forward + reverse).clamp(1e-9, 1e9);
     let mut estimator = RttEstimator::new(&tcp.timer, HostClock::At(Time::ZERO));
     let initial = estimator.timeout().secs();
     // A connection without an acknowledgement by then is given up, and its user opens another one.
     let longest = longest_timeout(&tcp.timer);
     let given_up: f64 =
         (0..=BACKOFFS).map(|doublings| (initial * f64::from(1 << doublings)).min(longest)).sum();
-    let turn = rtt.min(given_up);
     let of_window = |window: dumbbell_units::Window| (window.bytes(tcp.mss.0 as u32) / mss).max(1.0);
     let window = of_window(tcp.receive_buffer).min(of_window(tcp.send_buffer));
     let opened = opened_at_start(&flow.source);
-    let (offered, offered_per_second, opened_per_second) = match &flow.source {
-        SourceSpec::Transfer(transfer) => ((transfer.size.0 as f64 / mss).ceil(), 0.0, 0.0),
-        SourceSpec::Tcplib(source) => {
-            let cap = source.conversation_cap.map_or(f64::INFINITY, |cap| cap.0 as f64);
-            let bytes = (CONVERSATION * source.size_multiplier).min(cap);
-            let opened_per_second = 1.0 / source.interarrival.secs();
-            (0.0, bytes / mss * opened_per_second, opened_per_second)
-        }
-        SourceSpec::Transfers(source) => {
-            let interval = match &source.arrivals {
-                ArrivalSpec::Closed(closed) => (closed.pause.secs() + turn) / closed.users as f64,
-                _ => source.arrivals.interval(&source.sizes).unwrap_or(turn),
-            };
-            (0.0, source.sizes.mean() / mss / interval, 1.0 / interval)
-        }
-        SourceSpec::Web(source) => {
-            let bytes = source.document.mean() + source.objects as f64 * source.sizes.mean();
-            let interval = source.pause.secs() + turn;
-            (0.0, (bytes / mss + source.objects as f64) / interval, opened / interval)
-        }
-        SourceSpec::Streaming(source) => {
-            let bitrate = source.bitrates.iter().map(|rate| rate.0).max().unwrap_or_default() as f64;
-            let per_second = bitrate / 8.0 / mss + 1.0 / source.segment.secs();
-            let ahead = source.buffer.secs() + source.segment.secs();
-            (per_second * ahead, per_second, if given_up < rtt { 1.0 / given_up } else { 0.0 })
-        }
-        SourceSpec::Incast(source) => {
-            let interval = (source.pause.secs() + turn) / source.senders as f64;
-            (0.0, source.sizes.mean() / mss / interval, 1.0 / interval)
-        }
-        _ => (f64::INFINITY, 0.0, 0.0),
-    };
+    let offer = Offer::of(&flow.source, mss, rtt, given_up);
     // With a timeout below the round-trip time, everything is sent several times.
     estimator.sample(Time::ZERO, Time::from_secs(rtt));
     let timeout = estimator.timeout().secs().min(initial).max(1e-9);
     let repeats = backoffs(rtt / timeout).min(f64::from(BACKOFFS));
-    let lost_window = of_window(tcp.loss_window).min(window).min(offered.max(1.0));
+    let lost_window = of_window(tcp.loss_window).min(window).min(offer.segments.max(1.0));
     let first = of_window(tcp.initial_window).max(2.0).min(window.max(2.0));
     let (doublings, leaps) = match &tcp.congestion {
         AlgorithmSpec::Hybla(hybla) => ((rtt / hybla.reference.secs()).max(1.0), true),
         _ => (1.0, false),
     };
     Segments {
-        capacity: rate(&paths.forward, segment),
+        capacity: fastest_of(&paths.forward, capacity) / segment,
         rtt,
         first,
         window,
         doublings,
         leaps,
-        offered,
-        offered_per_second,
+        offer,
         opened,
-        opened_per_second,
         cost: 2.0 + repeats * lost_window,
         after_timeout: lost_window - 1.0,
         timeout,
+    }
+}
+
+/// The capacity of the fastest path.
+fn fastest_of(paths: &[Vec<usize>], capacity: impl Fn(usize) -> f64) -> f64 {
+    let slowest = |path: &Vec<usize>| path.iter().map(|&link| capacity(link)).fold(f64::INFINITY, f64::min);
+    paths.iter().map(slowest).fold(0.0, f64::max)
+}
+
+/// The time of a packet of this size over the shortest path, in seconds.
+fn shortest(links: &[LinkSpec], paths: &[Vec<usize>], size: f64) -> f64 {
+    let hop = |&link: &usize| links[link].min_delay().secs() + size * 8.0 / fastest(&links[link]);
+    paths.iter().map(|path| path.iter().map(hop).sum()).fold(f64::INFINITY, f64::min)
+}
+
+/// What the application of a flow sends.
+#[derive(Debug)]
+struct Offer {
+    /// Segments at the start.
+    segments: f64,
+    segments_per_second: f64,
+    /// Connections opened per second; each sends whether or not the path has capacity.
+    opened_per_second: f64,
+}
+
+impl Offer {
+    /// The offer of a source to connections that are given up after `given_up` seconds without an acknowledgement.
+    fn of(source: &SourceSpec, mss: f64, rtt: f64, given_up: f64) -> Self {
+        let turn = rtt.min(given_up);
+        let per_second = |segments, opened| Offer {
+            segments: 0.0,
+            segments_per_second: segments,
+            opened_per_second: opened,
+        };
+        match source {
+            SourceSpec::Transfer(transfer) => {
+                Offer { segments: (transfer.size.0 as f64 / mss).ceil(), ..per_second(0.0, 0.0) }
+            }
+            SourceSpec::Tcplib(source) => {
+                let cap = source.conversation_cap.map_or(f64::INFINITY, |cap| cap.0 as f64);
+                let bytes = (CONVERSATION * source.size_multiplier).min(cap);
+                let opened_per_second = 1.0 / source.interarrival.secs();
+                per_second(bytes / mss * opened_per_second, opened_per_second)
+            }
+            SourceSpec::Transfers(source) => {
+                let interval = match &source.arrivals {
+                    ArrivalSpec::Closed(closed) => (closed.pause.secs() + turn) / closed.users as f64,
+                    _ => source.arrivals.interval(&source.sizes).unwrap_or(turn),
+                };
+                per_second(source.sizes.mean() / mss / interval, 1.0 / interval)
+            }
+            SourceSpec::Web(web) => {
+                let bytes = web.document.mean() + web.objects as f64 * web.sizes.mean();
+                let interval = web.pause.secs() + turn;
+                let segments = (bytes / mss + web.objects as f64) / interval;
+                per_second(segments, opened_at_start(source) / interval)
+            }
+            SourceSpec::Streaming(source) => {
+                let bitrate = source.bitrates.iter().map(|rate| rate.0).max().unwrap_or_default() as f64;
+                let segments = bitrate / 8.0 / mss + 1.0 / source.segment.secs();
+                let ahead = source.buffer.secs() + source.segment.secs();
+                let opened = if given_up < rtt { 1.0 / given_up } else { 0.0 };
+                Offer { segments: segments * ahead, ..per_second(segments, opened) }
+            }
+            SourceSpec::Incast(source) => {
+                let interval = (source.pause.secs() + turn) / source.senders as f64;
+                per_second(source.sizes.mean() / mss / interval, 1.0 / interval)
+            }
+            _ => Offer { segments: f64::INFINITY, ..per_second(0.0, 0.0) },
+        }
     }
 }
 

@@ -171,28 +171,50 @@ fn remove(table: &mut Value, members: &[&str]) {
     }
 }
 
+/// Draws a time between tenths of a run of `end` nanoseconds.
+fn tenths(end: u64, (low, high): (usize, usize), draw: &mut Draw) -> u64 {
+    end / 10 * draw.between(low, high) as u64
+}
+
 /// Plants the timings in a run of `end` nanoseconds.
 pub fn plant_timings(value: &mut Value, row: &Row, place: &Place, end: u64, draw: &mut Draw) -> Option<()> {
     let planted: Vec<&str> = row.timings().collect();
+    plant_in_window(value, &planted, place, end, draw);
+    plant_starts(value, &planted, place, end, draw)?;
+    if planted.contains(&"reroute") {
+        for (name, path) in place.flows.iter().zip(&place.paths) {
+            let at = time(tenths(end, (1, 8), draw).max(1));
+            component(value, "flows", name)?["reroutes"] = json!([{ "at": at, "path": path }]);
+        }
+    }
+    plant_in_link(component(value, "links", &place.link)?, &planted, end, draw)
+}
+
+fn plant_in_window(value: &mut Value, planted: &[&str], place: &Place, end: u64, draw: &mut Draw) {
     let has = |timing: &str| planted.contains(&timing);
-    let mut tenths = |low: usize, high: usize| end / 10 * draw.between(low, high) as u64;
     if has("begin of window") || has("end of window") {
         remove(value, &["measure_from", "measure_until"]);
     }
     if has("begin of window") {
-        value["measure_from"] = time(tenths(1, 4).max(1));
+        value["measure_from"] = time(tenths(end, (1, 4), draw).max(1));
     }
     if has("end of window") {
-        value["measure_until"] = time(tenths(6, 9).max(1));
+        value["measure_until"] = time(tenths(end, (6, 9), draw).max(1));
     }
     if has("early end") {
         value["stop_when_complete"] = json!([place.flows[0]]);
     }
+}
+
+/// Plants when flows start, stop and start again.
+fn plant_starts(value: &mut Value, planted: &[&str], place: &Place, end: u64, draw: &mut Draw) -> Option<()> {
+    let has = |timing: &str| planted.contains(&timing);
+    let is_timed =
+        ["late start", "random start", "simultaneous start", "stop", "restart"].into_iter().any(has);
+    let mut tenths = |low: usize, high: usize| tenths(end, (low, high), draw);
     let common = if has("late start") { tenths(1, 3).max(1) } else { 0 };
     for name in &place.flows {
         let flow = component(value, "flows", name)?;
-        let is_timed =
-            ["late start", "random start", "simultaneous start", "stop", "restart"].into_iter().any(has);
         if is_timed {
             remove(flow, &["start", "stop", "restarts"]);
         }
@@ -209,13 +231,12 @@ pub fn plant_timings(value: &mut Value, row: &Row, place: &Place, end: u64, draw
                 json!([{ "start": time(tenths(6, 7).max(3)), "stop": time(tenths(8, 9).max(4)) }]);
         }
     }
-    if has("reroute") {
-        for (name, path) in place.flows.iter().zip(&place.paths) {
-            let at = time(tenths(1, 8).max(1));
-            component(value, "flows", name)?["reroutes"] = json!([{ "at": at, "path": path }]);
-        }
-    }
-    let link = component(value, "links", &place.link)?;
+    Some(())
+}
+
+/// Plants the opportunities, outages and changes of a link.
+fn plant_in_link(link: &mut Value, planted: &[&str], end: u64, draw: &mut Draw) -> Option<()> {
+    let has = |timing: &str| planted.contains(&timing);
     let of_links = [
         "change of rate",
         "change of delay",
@@ -230,13 +251,12 @@ pub fn plant_timings(value: &mut Value, row: &Row, place: &Place, end: u64, draw
     if has("opportunities") {
         link["opportunities"] = opportunities(link, draw);
     }
-    let mut tenths = |low: usize, high: usize| end / 10 * draw.between(low, high) as u64;
     let mut outages = Vec::new();
     for (timing, packets, bounds) in
         [("outage that holds", "hold", (1, 2)), ("outage that drops", "drop", (4, 5))]
     {
         if has(timing) {
-            let from = tenths(bounds.0, bounds.1);
+            let from = tenths(end, bounds, draw);
             outages.push(
                 json!({ "from": time(from), "until": time(from + (end / 10).max(1)), "packets": packets }),
             );
@@ -246,20 +266,24 @@ pub fn plant_timings(value: &mut Value, row: &Row, place: &Place, end: u64, draw
         link["outages"] = json!(outages);
     }
     if has("change of rate") || has("change of delay") {
-        let mut change = json!({ "at": time(tenths(1, 8)) });
-        let amount =
-            |text: &Value| text.as_str().and_then(|text| text.split_once(' ')?.0.parse::<f64>().ok());
-        if has("change of rate") {
-            let factor = *draw.pick(&[2.0, 0.5, 0.1, 10.0]);
-            change["rate"] = json!(written((amount(&link["rate"])? * factor).max(1.0), "bit/s", draw));
-        }
-        if has("change of delay") {
-            let factor = *draw.pick(&[0.0, 0.5, 2.0, 0.1]);
-            change["delay"] = time((amount(&link["delay"])? * factor) as u64);
-        }
-        link["changes"] = json!([change]);
+        link["changes"] = json!([change(link, planted, end, draw)?]);
     }
     Some(())
+}
+
+/// A change of a link's rate, its delay or both.
+fn change(link: &Value, planted: &[&str], end: u64, draw: &mut Draw) -> Option<Value> {
+    let amount = |text: &Value| text.as_str().and_then(|text| text.split_once(' ')?.0.parse::<f64>().ok());
+    let mut change = json!({ "at": time(tenths(end, (1, 8), draw)) });
+    if planted.contains(&"change of rate") {
+        let factor = *draw.pick(&[2.0, 0.5, 0.1, 10.0]);
+        change["rate"] = json!(written((amount(&link["rate"])? * factor).max(1.0), "bit/s", draw));
+    }
+    if planted.contains(&"change of delay") {
+        let factor = *draw.pick(&[0.0, 0.5, 2.0, 0.1]);
+        change["delay"] = time((amount(&link["delay"])? * factor) as u64);
+    }
+    Some(change)
 }
 
 /// Plants the probe.

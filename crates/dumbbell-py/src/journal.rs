@@ -2,7 +2,7 @@
 
 use crate::columns::ArrowColumns;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt64Array};
-use dumbbell_sim::journal::{Entry, Journal, Kind, Observation, TimerChange};
+use dumbbell_sim::journal::{AckSegment, Entry, Journal, Kind, Observation, TimerChange};
 use dumbbell_units::Time;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -54,72 +54,83 @@ fn written(ranges: impl Iterator<Item = (u64, u64)>) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(" "))
 }
 
-/// One row per entry.
-pub fn entries(journal: &Journal) -> PyResult<ArrowColumns> {
-    let rows = journal.entries.as_slice();
-    let acked = |entry: &Entry| match entry.kind {
+type Columns<'a> = Vec<(&'a str, ArrayRef)>;
+
+/// The acknowledgement that an entry tells of.
+fn acked(entry: &Entry) -> Option<&AckSegment> {
+    match &entry.kind {
         Kind::Ack(ack) => Some(ack),
         _ => None,
+    }
+}
+
+/// The states of the sender before and after an acknowledgement.
+fn states(entry: &Entry) -> Option<(&Observation, &Observation)> {
+    acked(entry).map(|_| (&entry.before, &entry.after))
+}
+
+/// A rate of bytes per second in bit/s.
+fn bits(rate: Option<f64>) -> Option<f64> {
+    rate.map(|rate| rate * 8.0)
+}
+
+/// What happened, and to which bytes.
+fn event_columns(rows: &[Entry]) -> Columns<'static> {
+    let segments = |entry: &Entry| match entry.kind {
+        Kind::Sent(segments) => Some(segments),
+        Kind::Retransmission(_) => Some(1),
+        _ => None,
     };
-    let of_ack = |entry: &Entry, value: &dyn Fn(&Observation, &Observation) -> Option<f64>| {
-        acked(entry).and_then(|_| value(&entry.before, &entry.after))
-    };
-    let running = |deadline: Time| (deadline != Time::NEVER).then(|| deadline.secs());
-    let bits = |rate: Option<f64>| rate.map(|rate| rate * 8.0);
-    let mut columns: Vec<(&str, ArrayRef)> = vec![
+    vec![
         ("time_s", real(rows, |entry| Some(entry.at.secs()))),
         ("connection", whole(rows, |entry| Some(entry.connection))),
         ("kind", text(rows, |entry| Some(kind(entry).to_owned()))),
         ("cause", text(rows, |entry| cause(entry).map(str::to_owned))),
         ("seq", whole(rows, |entry| entry.range.map(|range| range.0))),
         ("end", whole(rows, |entry| entry.range.map(|range| range.1))),
+        ("segments", whole(rows, segments)),
+    ]
+}
+
+/// What an acknowledgement says, and what it changed.
+fn ack_columns(rows: &[Entry]) -> Columns<'static> {
+    let sack = |entry: &Entry| acked(entry).and_then(|ack| written(ack.sack.ranges(ack.ack)));
+    let duplicate =
+        |entry: &Entry| acked(entry).and_then(|ack| written(ack.sack.duplicate(ack.ack).into_iter()));
+    let ecn_echo = rows.iter().map(|entry| acked(entry).map(|ack| ack.is_ece));
+    let rtt = |entry: &Entry| {
+        states(entry).and_then(|(before, after)| (after.rtt.0 > before.rtt.0).then_some(after.rtt.1))
+    };
+    let newly = |entry: &Entry, count: fn(&Observation) -> u64| {
+        states(entry).map(|(before, after)| count(after).saturating_sub(count(before)))
+    };
+    vec![
+        ("sack", text(rows, sack)),
+        ("duplicate_sack", text(rows, duplicate)),
+        ("ecn_echo", Arc::new(ecn_echo.collect::<BooleanArray>())),
+        ("rtt_s", real(rows, rtt)),
         (
-            "segments",
-            whole(rows, |entry| match entry.kind {
-                Kind::Sent(segments) => Some(segments),
-                Kind::Retransmission(_) => Some(1),
-                _ => None,
-            }),
+            "delivery_rate_bps",
+            real(rows, |entry| states(entry).and_then(|(_, after)| bits(after.delivery_rate))),
         ),
-        ("sack", text(rows, |entry| acked(entry).and_then(|ack| written(ack.sack.ranges(ack.ack))))),
-        (
-            "duplicate_sack",
-            text(rows, |entry| acked(entry).and_then(|ack| written(ack.sack.duplicate(ack.ack).into_iter()))),
-        ),
-        (
-            "ecn_echo",
-            Arc::new(rows.iter().map(|entry| acked(entry).map(|ack| ack.is_ece)).collect::<BooleanArray>()),
-        ),
-        (
-            "rtt_s",
-            real(rows, |entry| {
-                of_ack(entry, &|before, after| (after.rtt.0 > before.rtt.0).then_some(after.rtt.1))
-            }),
-        ),
-        ("delivery_rate_bps", real(rows, |entry| of_ack(entry, &|_, after| bits(after.delivery_rate)))),
-        (
-            "newly_delivered_bytes",
-            whole(rows, |entry| {
-                acked(entry).map(|_| entry.after.delivered.saturating_sub(entry.before.delivered))
-            }),
-        ),
-        (
-            "newly_lost_bytes",
-            whole(rows, |entry| acked(entry).map(|_| entry.after.lost.saturating_sub(entry.before.lost))),
-        ),
-        (
-            "deadline_s",
-            real(rows, |entry| match entry.kind {
-                Kind::Timer(_, TimerChange::Armed(deadline)) => running(deadline),
-                Kind::Ack(_) => running(entry.after.retransmission_deadline()),
-                _ => None,
-            }),
-        ),
+        ("newly_delivered_bytes", whole(rows, |entry| newly(entry, |state| state.delivered))),
+        ("newly_lost_bytes", whole(rows, |entry| newly(entry, |state| state.lost))),
+    ]
+}
+
+/// The state of the sender after the entry, and of its window and rate before as well.
+fn state_columns(rows: &[Entry]) -> Columns<'static> {
+    let running = |deadline: Time| (deadline != Time::NEVER).then(|| deadline.secs());
+    let deadline = |entry: &Entry| match entry.kind {
+        Kind::Timer(_, TimerChange::Armed(deadline)) => running(deadline),
+        Kind::Ack(_) => running(entry.after.retransmission_deadline()),
+        _ => None,
+    };
+    let in_recovery = rows.iter().map(|entry| Some(entry.after.in_recovery));
+    vec![
+        ("deadline_s", real(rows, deadline)),
         ("duplicate_acks", whole(rows, |entry| Some(u64::from(entry.after.duplicates)))),
-        (
-            "in_recovery",
-            Arc::new(rows.iter().map(|entry| Some(entry.after.in_recovery)).collect::<BooleanArray>()),
-        ),
+        ("in_recovery", Arc::new(in_recovery.collect::<BooleanArray>())),
         ("in_flight_bytes", whole(rows, |entry| Some(entry.after.in_flight))),
         ("srtt_s", real(rows, |entry| entry.after.srtt)),
         ("cwnd_before_bytes", real(rows, |entry| Some(entry.before.cwnd))),
@@ -130,7 +141,13 @@ pub fn entries(journal: &Journal) -> PyResult<ArrowColumns> {
         ("ssthresh_bytes", real(rows, |entry| Some(entry.after.ssthresh))),
         ("pacing_rate_before_bps", real(rows, |entry| bits(entry.before.pacing_rate))),
         ("pacing_rate_bps", real(rows, |entry| bits(entry.after.pacing_rate))),
-    ];
+    ]
+}
+
+/// One row per entry.
+pub fn entries(journal: &Journal) -> PyResult<ArrowColumns> {
+    let rows = journal.entries.as_slice();
+    let mut columns: Columns<'_> = [event_columns(rows), ack_columns(rows), state_columns(rows)].concat();
     let names: Vec<(String, &str)> =
         journal.quantities.iter().map(|probe| (format!("{}_before", probe.name), probe.name)).collect();
     for (index, &(ref before, after)) in names.iter().enumerate() {

@@ -5,8 +5,8 @@
 //! congestion control, whichever it is.
 
 use dumbbell_cc::ProbeInfo;
-pub use dumbbell_tcp::Observation;
-use dumbbell_tcp::{AckSegment, Cause, DataSegment, TIMERS, TcpEvent};
+pub use dumbbell_tcp::{AckSegment, Observation};
+use dumbbell_tcp::{Cause, DataSegment, TIMERS, TcpEvent};
 use dumbbell_units::Time;
 
 /// Entries that a journal may have.

@@ -107,6 +107,28 @@ pub struct FlowOutcome {
 }
 
 impl FlowOutcome {
+    fn summary(&self) -> Value {
+        let mut row = json!({
+            "name": self.name,
+            "goodput_bps": self.goodput_bps,
+            "throughput_bps": self.throughput_bps,
+            "bytes_delivered": self.bytes_delivered,
+            "segments_sent": self.segments_sent,
+            "segments_retransmitted": self.segments_retransmitted,
+            "bytes_retransmitted": self.bytes_retransmitted,
+            "timeouts": self.timeouts,
+            "fast_retransmits": self.fast_retransmits,
+            "connections_given_up": self.connections_given_up,
+            "completion_s": self.completion_s,
+            "rtt_mean_s": self.rtt_mean_s,
+            "rtt_min_s": self.rtt_min_s,
+        });
+        if let Value::Object(members) = &mut row {
+            members.extend(self.optional_members());
+        }
+        row
+    }
+
     /// Members of the summary that only some flows have.
     fn optional_members(&self) -> Map<String, Value> {
         let percentiles = |of: &Percentiles| json!({ "mean": of.mean, "p50": of.p50, "p95": of.p95, "p99": of.p99, "max": of.max });
@@ -187,6 +209,27 @@ pub struct LinkOutcome {
 }
 
 impl LinkOutcome {
+    fn summary(&self) -> Value {
+        json!({
+            "name": self.name,
+            "utilization": self.utilization,
+            "drops": {
+                "queue": self.drops_queue,
+                "early": self.drops_early,
+                "policer": self.drops_policer,
+                "impairment": self.drops_impairment,
+            },
+            "duplicates": self.duplicates,
+            "marks": self.marks,
+            "backlog_mean_packets": self.backlog_mean_packets,
+            "wait_mean_s": self.wait_mean_s,
+            "wait_p50_s": self.wait_p50_s,
+            "wait_p95_s": self.wait_p95_s,
+            "wait_p99_s": self.wait_p99_s,
+            "wait_max_s": self.wait_max_s,
+        })
+    }
+
     /// The columns of the distribution of queueing times, if there is one.
     pub fn of_waits(waits: Option<&Waits>) -> Self {
         let Some(waits) = waits else { return LinkOutcome::default() };
@@ -269,67 +312,22 @@ pub struct Outcome {
 impl Outcome {
     /// The summary as one JSON object.
     pub fn summary(&self) -> Value {
-        let flow = |flow: &FlowOutcome| {
-            let mut row = json!({
-                "name": flow.name,
-                "goodput_bps": flow.goodput_bps,
-                "throughput_bps": flow.throughput_bps,
-                "bytes_delivered": flow.bytes_delivered,
-                "segments_sent": flow.segments_sent,
-                "segments_retransmitted": flow.segments_retransmitted,
-                "bytes_retransmitted": flow.bytes_retransmitted,
-                "timeouts": flow.timeouts,
-                "fast_retransmits": flow.fast_retransmits,
-                "connections_given_up": flow.connections_given_up,
-                "completion_s": flow.completion_s,
-                "rtt_mean_s": flow.rtt_mean_s,
-                "rtt_min_s": flow.rtt_min_s,
-            });
-            if let Value::Object(members) = &mut row {
-                members.extend(flow.optional_members());
-            }
-            row
-        };
-        let link = |link: &LinkOutcome| {
-            json!({
-                "name": link.name,
-                "utilization": link.utilization,
-                "drops": {
-                    "queue": link.drops_queue,
-                    "early": link.drops_early,
-                    "policer": link.drops_policer,
-                    "impairment": link.drops_impairment,
-                },
-                "duplicates": link.duplicates,
-                "marks": link.marks,
-                "backlog_mean_packets": link.backlog_mean_packets,
-                "backlog_max_packets": link.backlog_max_packets,
-                "wait_mean_s": link.wait_mean_s,
-                "wait_p50_s": link.wait_p50_s,
-                "wait_p95_s": link.wait_p95_s,
-                "wait_p99_s": link.wait_p99_s,
-                "wait_max_s": link.wait_max_s,
-            })
-        };
-        let mut object = Map::new();
-        object.insert("scenario".into(), json!(self.scenario));
-        object.insert("seed".into(), json!(self.seed));
-        object.insert("run".into(), json!(self.run));
-        object.insert("fingerprint".into(), json!(format!("{:016x}", self.fingerprint)));
-        object.insert("simulated_s".into(), json!(self.simulated_s));
-        object.insert("events".into(), json!(self.events));
-        object.insert("flows".into(), self.flows.iter().map(flow).collect());
-        object.insert("links".into(), self.links.iter().map(link).collect());
-        object.insert(
-            "conservation".into(),
-            json!({
+        json!({
+            "scenario": self.scenario,
+            "seed": self.seed,
+            "run": self.run,
+            "fingerprint": format!("{:016x}", self.fingerprint),
+            "simulated_s": self.simulated_s,
+            "events": self.events,
+            "flows": self.flows.iter().map(FlowOutcome::summary).collect::<Value>(),
+            "links": self.links.iter().map(LinkOutcome::summary).collect::<Value>(),
+            "conservation": {
                 "sent": self.conservation.sent,
                 "duplicated": self.conservation.duplicated,
                 "delivered": self.conservation.delivered,
                 "dropped": self.conservation.dropped,
                 "in_flight": self.conservation.in_flight,
-            }),
-        );
-        Value::Object(object)
+            },
+        })
     }
 }

@@ -123,34 +123,42 @@ impl Scenario {
         refuse_repeated(&completing, "stop_when_complete")?;
         let (nodes, links, flows) = (Names::new(nodes), Names::new(links), Names::new(flows));
         for link in &self.links {
-            let field = |member: &str| format!("links.{}.{member}", link.name);
-            find(&nodes, &link.from, field("from"), "node")?;
-            find(&nodes, &link.to, field("to"), "node")?;
-            if link.from == link.to {
-                return Err(refuse(field("to"), format!("\"{}\"", link.to), "a node other than `from`"));
-            }
-            validate_queue(link)?;
-            if link.opportunities.is_some()
-                && let Some(index) = link.changes.iter().position(|change| change.rate.is_some())
-            {
-                let rate = link.changes[index].rate.map(|rate| rate.to_string()).unwrap_or_default();
-                let accepted = "nothing: opportunities determine when the link transmits";
-                return Err(refuse(field(&format!("changes.{index}.rate")), rate, accepted));
-            }
+            validate_link(link, &nodes)?;
         }
         for link in &self.links {
             validate_impairments(link, self.duration)?;
         }
+        self.validate_completing(&flows)?;
+        if self.flows.is_empty() {
+            return Err(refuse("flows".into(), "an empty list", "at least one flow"));
+        }
+        self.validate_window()?;
+        for flow in &self.flows {
+            validate_flow(flow, &nodes)?;
+        }
+        for (index, probe) in self.probes.iter().enumerate() {
+            let path = format!("probes.{index}");
+            validate_probe(probe, &path, &flows, &links)?;
+            self.validate_shown(probe, &path)?;
+            self.validate_period(probe, &path)?;
+        }
+        let routes = Routes::new(self)?;
+        self.refuse_packets_too_large(&routes)
+    }
+
+    fn validate_completing(&self, flows: &Names<'_>) -> Result<(), SpecError> {
         for name in &self.stop_when_complete {
-            let index = find(&flows, name, "stop_when_complete".into(), "flow")?;
+            let index = find(flows, name, "stop_when_complete".into(), "flow")?;
             if !self.flows[index].source.is_finite() {
                 let accepted = "flows that can complete: a transfer, or a workload with a `count`";
                 return Err(refuse("stop_when_complete".into(), format!("\"{name}\""), accepted));
             }
         }
-        if self.flows.is_empty() {
-            return Err(refuse("flows".into(), "an empty list", "at least one flow"));
-        }
+        Ok(())
+    }
+
+    /// Checks the measurement window.
+    fn validate_window(&self) -> Result<(), SpecError> {
         if let Some(until) = self.measure_until
             && until > self.duration
         {
@@ -161,29 +169,19 @@ impl Scenario {
             let accepted = "a time before measure_until and duration";
             return Err(refuse("measure_from".into(), self.measure_from.to_string(), accepted));
         }
-        for flow in &self.flows {
-            validate_flow(flow, &nodes)?;
+        Ok(())
+    }
+
+    fn validate_period(&self, probe: &ProbeSpec, path: &str) -> Result<(), SpecError> {
+        let Some(period) = probe.period else { return Ok(()) };
+        let refused = |accepted| Err(refuse(format!("{path}.period"), period.to_string(), accepted));
+        if let Some(quantity) = probe.quantities.iter().find(|quantity| quantity.has_rows()) {
+            return refused(format!("no period: {} are recorded as they happen", quantity.name()));
         }
-        for (index, probe) in self.probes.iter().enumerate() {
-            let path = format!("probes.{index}");
-            validate_probe(probe, &path, &flows, &links)?;
-            self.validate_shown(probe, &path)?;
-            let of_events = |quantity: &&Quantity| quantity.has_rows();
-            if let Some(period) = probe.period
-                && let Some(quantity) = probe.quantities.iter().find(of_events)
-            {
-                let accepted = format!("no period: {} are recorded as they happen", quantity.name());
-                return Err(refuse(format!("{path}.period"), period.to_string(), accepted));
-            }
-            if let Some(period) = probe.period
-                && self.duration.0 / period.0 > MOST_SAMPLES
-            {
-                let accepted = format!("a period with at most {MOST_SAMPLES} samples in the duration");
-                return Err(refuse(format!("{path}.period"), period.to_string(), accepted));
-            }
+        if self.duration.0 / period.0 > MOST_SAMPLES {
+            return refused(format!("a period with at most {MOST_SAMPLES} samples in the duration"));
         }
-        let routes = Routes::new(self)?;
-        self.refuse_packets_too_large(&routes)
+        Ok(())
     }
 
     /// Rejects a queue that can never pass a packet of some flow that crosses it.
@@ -209,6 +207,24 @@ impl Scenario {
         }
         Ok(())
     }
+}
+
+fn validate_link(link: &LinkSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
+    let field = |member: &str| format!("links.{}.{member}", link.name);
+    find(nodes, &link.from, field("from"), "node")?;
+    find(nodes, &link.to, field("to"), "node")?;
+    if link.from == link.to {
+        return Err(refuse(field("to"), format!("\"{}\"", link.to), "a node other than `from`"));
+    }
+    validate_queue(link)?;
+    if link.opportunities.is_some()
+        && let Some(index) = link.changes.iter().position(|change| change.rate.is_some())
+    {
+        let rate = link.changes[index].rate.map(|rate| rate.to_string()).unwrap_or_default();
+        let accepted = "nothing: opportunities determine when the link transmits";
+        return Err(refuse(field(&format!("changes.{index}.rate")), rate, accepted));
+    }
+    Ok(())
 }
 
 /// Rejects a queue whose parameters contradict each other or the link.

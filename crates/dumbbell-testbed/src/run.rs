@@ -11,6 +11,7 @@ use crate::space::{Space, SpaceError};
 use crate::traffic::{Acceptor, Counts, Course, Live, Sending};
 use crate::twins::{Reported, Twins};
 use crate::wire::{EndPoints, Wire};
+use dumbbell_net::LinkSpec;
 use dumbbell_sim::Scenario;
 use dumbbell_sim::flows::FlowSpec;
 use dumbbell_sim::outcome::{FlowOutcome, LinkOutcome, Outcome};
@@ -25,7 +26,7 @@ use serde_json::json;
 use socket2::{Domain, Socket, Type};
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::{self, ScopedJoinHandle};
 
 /// How often the probes of congestion controls are read: their buffer in the kernel is small.
@@ -68,38 +69,21 @@ pub struct Done {
 /// The kernel cannot follow the scenario, the machine lacks something, or something failed. Nothing is left in the kernel
 /// then.
 pub fn run(request: &Request) -> Result<Done, RunError> {
-    let Request { scenario, seed, run, replacements, pcap } = request;
-    let plan = Plan::new(scenario, (*seed, *run), replacements)?;
-    let needs_twins = plan.flows.iter().any(|flow| flow.twin().is_some());
-    if let Some(missing) = doctor::missing(needs_twins) {
-        return Err(RunError::Missing(missing));
-    }
+    let Request { scenario, seed, run, pcap, .. } = request;
+    let plan = plan_of(request)?;
     let mut samples = Samples::new(scenario);
     let twins = Twins::register(&plan, &samples, *run)?;
     let controls: Vec<Option<String>> =
         (0..plan.flows.len()).map(|flow| twins.name(&plan.flows[flow], flow)).collect();
     check_controls(scenario, &plan)?;
 
-    let ends = |flow: &FlowPlan| EndPoints {
-        sender: Some(flow.sender.address.into()),
-        receiver: Some(flow.receiver.address.into()),
-        port: None,
-    };
-    let mut wire = Wire::new(scenario, (*seed, *run), plan.flows.iter().map(ends).collect())?;
     let mut of_links = recordings(scenario, true);
-    for (link, recording) in &of_links {
-        match recording.quantity.is(Measure::Backlog) {
-            true => wire.trace_backlog(*link as u32),
-            false => wire.trace_drops(),
-        }
-    }
+    let mut wire = make_wire(scenario, (*seed, *run), &plan, &of_links)?;
     allow_descriptors()?;
     let hosts = make_hosts(&plan)?;
     let acceptors = open_ports(&plan, &hosts)?;
     let lives: Vec<Live> = plan.flows.iter().map(|_| Live::default()).collect();
-    let pcap_failed = |error| {
-        RunError::Failed(format!("cannot write {}: {error}", pcap.clone().unwrap_or_default().display()))
-    };
+    let pcap_failed = |error| pcap_failed(pcap.as_deref(), error);
     let caller = Caller::of_process().map_err(RunError::Failed)?;
     let file = pcap.as_ref().map(|path| files::create(path, &caller)).transpose().map_err(pcap_failed)?;
     let course = Course::begin()?;
@@ -109,39 +93,22 @@ pub fn run(request: &Request) -> Result<Done, RunError> {
     let report = thread::scope(|scope| {
         let writing = writer.map(|writer| scope.spawn(move || writer.run()));
         let (wire, samples, course, lives) = (&mut wire, &mut samples, &course, &lives);
-        let hosts_of: Vec<FlowHosts> =
-            (0..lives.len()).map(|flow| FlowHosts { sender: 2 * flow, receiver: 2 * flow + 1 }).collect();
-        let emulation = scope.spawn({
-            let hosts = &hosts;
-            move || {
-                let hosts: Vec<&Space> = hosts.iter().collect();
-                let until = (scenario.duration, &course.has_ended);
-                // The writer ends with this thread.
-                let capture: Capture = capture.unwrap_or_default();
-                let report = emulator::run(wire, &hosts, &hosts_of, course.clock, until, &capture);
-                course.end();
-                report
-            }
+        let hosts = hosts.as_slice();
+        let emulation = scope.spawn(move || {
+            // The writer ends with this thread.
+            let report = emulate(wire, hosts, scenario.duration, course, capture.unwrap_or_default());
+            course.end();
+            report
         });
-        let threads = start_flows(
-            scope,
-            &hosts,
-            |flow| Sending {
-                flow: &plan.flows[flow],
-                name: &scenario.flows[flow].name,
-                source: &scenario.flows[flow].source,
-                control: controls[flow].as_deref().unwrap_or_default(),
-                seed: (*seed, *run),
-            },
-            acceptors,
-            lives,
-            course,
-        );
-        let sampling = scope.spawn(move || {
-            emulator::claim_priority();
-            let sampled = samples.record(lives, course);
-            (samples, sampled)
-        });
+        let sending = |flow: usize| Sending {
+            flow: &plan.flows[flow],
+            name: &scenario.flows[flow].name,
+            source: &scenario.flows[flow].source,
+            control: controls[flow].as_deref().unwrap_or_default(),
+            seed: (*seed, *run),
+        };
+        let threads = start_flows(scope, hosts, sending, acceptors, lives, course);
+        let sampling = scope.spawn(move || sample(samples, lives, course));
         let watched = watch(scenario, lives, course, &twins);
         course.end();
         let (samples, sampled) = joined(sampling);
@@ -159,6 +126,67 @@ pub fn run(request: &Request) -> Result<Done, RunError> {
     let outcome = outcome(request, &plan, &mut wire, &report, &lives, samples, &mut of_links);
     let checksum_errors = lives.iter().map(Live::checksum_errors).sum();
     Ok(Done { outcome, controls, wire, report, checksum_errors })
+}
+
+/// The plan of a run that this machine can carry out.
+fn plan_of(request: &Request) -> Result<Plan, RunError> {
+    let plan = Plan::new(&request.scenario, (request.seed, request.run), &request.replacements)?;
+    let needs_twins = plan.flows.iter().any(|flow| flow.twin().is_some());
+    match doctor::missing(needs_twins) {
+        Some(missing) => Err(RunError::Missing(missing)),
+        None => Ok(plan),
+    }
+}
+
+fn pcap_failed(path: Option<&Path>, error: io::Error) -> RunError {
+    RunError::Failed(format!("cannot write {}: {error}", path.unwrap_or(Path::new("")).display()))
+}
+
+/// The links of a scenario, which record what is asked of them.
+fn make_wire(
+    scenario: &Scenario,
+    seed: (u64, u64),
+    plan: &Plan,
+    of_links: &[(usize, Recording)],
+) -> Result<Wire, RunError> {
+    let ends = |flow: &FlowPlan| EndPoints {
+        sender: Some(flow.sender.address.into()),
+        receiver: Some(flow.receiver.address.into()),
+        port: None,
+    };
+    let mut wire = Wire::new(scenario, seed, plan.flows.iter().map(ends).collect())?;
+    for (link, recording) in of_links {
+        match recording.quantity.is(Measure::Backlog) {
+            true => wire.trace_backlog(*link as u32),
+            false => wire.trace_drops(),
+        }
+    }
+    Ok(wire)
+}
+
+/// Takes samples until the run has ended, and gives them back.
+fn sample<'a>(
+    samples: &'a mut Samples,
+    lives: &[Live],
+    course: &Course,
+) -> (&'a mut Samples, io::Result<()>) {
+    emulator::claim_priority();
+    let sampled = samples.record(lives, course);
+    (samples, sampled)
+}
+
+/// Carries packets between the hosts until the run has ended.
+fn emulate(
+    wire: &mut Wire,
+    hosts: &[Space],
+    duration: Time,
+    course: &Course,
+    capture: Capture,
+) -> io::Result<Report> {
+    let hosts: Vec<&Space> = hosts.iter().collect();
+    let flows: Vec<FlowHosts> =
+        (0..hosts.len() / 2).map(|flow| FlowHosts { sender: 2 * flow, receiver: 2 * flow + 1 }).collect();
+    emulator::run(wire, &hosts, &flows, course.clock, (duration, &course.has_ended), &capture)
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
@@ -277,64 +305,18 @@ fn outcome(
     let scenario = &request.scenario;
     let end = report.elapsed.min(scenario.duration);
     let window = Interval { from: scenario.measure_from, until: scenario.measure_until().min(end) };
-    let measured = match &samples.edges {
-        (Some(opening), Some(closing)) => Some((opening, closing)),
-        _ => None,
+    let flow = |(index, live): (usize, &Live)| FlowOutcome {
+        name: scenario.flows[index].name.clone(),
+        segments_lost: wire.losses(index as u32, Direction::Forward),
+        ..flow_outcome(&plan.flows[index], live, index, &samples, window, end)
     };
-    let flow = |index: usize| {
-        let (spec, own, live) = (&scenario.flows[index], &plan.flows[index], &lives[index]);
-        // The times at which the counters were read, which may differ from the window by the lateness of a thread.
-        let window =
-            measured.map_or(window, |(opening, closing)| Interval { from: opening.at, until: closing.at });
-        let counts = measured
-            .map(|(opening, closing)| closing.counts[index].since(&opening.counts[index]))
-            .unwrap_or_default();
-        let active = active_time(own, live, window, end).secs();
-        let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
-        let headers = own.tcp.as_ref().map_or(crate::plan::DATAGRAM_HEADERS, |tcp| tcp.headers);
-        let Counts { segments_sent, bytes_sent, bytes_delivered, .. } = counts;
-        let start = own.periods[0].start;
-        FlowOutcome {
-            name: spec.name.clone(),
-            goodput_bps: rate(bytes_delivered),
-            throughput_bps: rate(bytes_sent + segments_sent * u64::from(headers)),
-            bytes_delivered,
-            segments_sent,
-            segments_retransmitted: counts.segments_retransmitted,
-            bytes_retransmitted: counts.bytes_retransmitted,
-            timeouts: counts.timeouts,
-            fast_retransmits: counts.fast_retransmits,
-            completion_s: live.completed().map(|at| at.since(start).secs()),
-            start_s: start.secs(),
-            rtt_mean_s: samples.srtt_mean(index),
-            rtt_min_s: live.rtt_min(),
-            segments_lost: wire.losses(index as u32, Direction::Forward),
-            connections: counts.connections,
-            connections_given_up: counts.connections_given_up,
-            ..FlowOutcome::default()
-        }
-    };
-    let flows = (0..lives.len()).map(flow).collect();
+    let flows = lives.iter().enumerate().map(flow).collect();
     let length = window.length().0.max(1) as f64;
-    let link = |index: usize| {
-        let stats = wire.stats(index as u32);
-        LinkOutcome {
-            name: scenario.links[index].name.clone(),
-            utilization: stats.busy as f64 / length,
-            drops_queue: stats.drops_queue,
-            drops_early: stats.drops_early,
-            drops_policer: stats.drops_policer,
-            drops_impairment: stats.drops_impairment,
-            duplicates: u64::from(stats.duplicates),
-            marks: stats.marks,
-            packets: stats.packets,
-            wait_mean_s: stats.wait_mean(),
-            backlog_mean_packets: stats.waited as f64 / length,
-            backlog_max_packets: u64::from(stats.backlog_max),
-            ..LinkOutcome::of_waits(wire.waits(index as u32))
-        }
+    let link = |(index, spec): (usize, &LinkSpec)| LinkOutcome {
+        name: spec.name.clone(),
+        ..link_outcome(wire, index as u32, length)
     };
-    let links = (0..scenario.links.len()).map(link).collect();
+    let links = scenario.links.iter().enumerate().map(link).collect();
     let mut recorded = samples.finish(end);
     recorded.extend(link_recordings(wire, of_links, end));
     Outcome {
@@ -347,6 +329,66 @@ fn outcome(
         conservation: wire.conservation(),
         recordings: recorded,
         ..Outcome::default()
+    }
+}
+
+/// What the hosts counted of a flow.
+fn flow_outcome(
+    plan: &FlowPlan,
+    live: &Live,
+    index: usize,
+    samples: &Samples,
+    window: Interval,
+    end: Time,
+) -> FlowOutcome {
+    // The times at which the counters were read may differ from the window by the lateness of a thread.
+    let (window, counts) = match &samples.edges {
+        (Some(opening), Some(closing)) => (
+            Interval { from: opening.at, until: closing.at },
+            closing.counts[index].since(&opening.counts[index]),
+        ),
+        _ => (window, Counts::default()),
+    };
+    let active = active_time(plan, live, window, end).secs();
+    let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
+    let headers = plan.tcp.as_ref().map_or(crate::plan::DATAGRAM_HEADERS, |tcp| tcp.headers);
+    let Counts { segments_sent, bytes_sent, bytes_delivered, .. } = counts;
+    let start = plan.periods[0].start;
+    FlowOutcome {
+        goodput_bps: rate(bytes_delivered),
+        throughput_bps: rate(bytes_sent + segments_sent * u64::from(headers)),
+        bytes_delivered,
+        segments_sent,
+        segments_retransmitted: counts.segments_retransmitted,
+        bytes_retransmitted: counts.bytes_retransmitted,
+        timeouts: counts.timeouts,
+        fast_retransmits: counts.fast_retransmits,
+        completion_s: live.completed().map(|at| at.since(start).secs()),
+        start_s: start.secs(),
+        rtt_mean_s: samples.srtt_mean(index),
+        rtt_min_s: live.rtt_min(),
+        connections: counts.connections,
+        connections_given_up: counts.connections_given_up,
+        ..FlowOutcome::default()
+    }
+}
+
+/// What a link counted in a window of `length` nanoseconds.
+fn link_outcome(wire: &Wire, link: u32, length: f64) -> LinkOutcome {
+    let stats = wire.stats(link);
+    LinkOutcome {
+        utilization: stats.busy as f64 / length,
+        drops_queue: stats.drops_queue,
+        drops_early: stats.drops_early,
+        drops_policer: stats.drops_policer,
+        drops_impairment: stats.drops_impairment,
+        duplicates: u64::from(stats.duplicates),
+        marks: stats.marks,
+        packets: stats.packets,
+        wait_mean_s: stats.wait_mean(),
+        backlog_mean_packets: stats.waited as f64 / length,
+        backlog_max_packets: u64::from(stats.backlog_max),
+        ..LinkOutcome::of_waits(wire.waits(link))
     }
 }
 

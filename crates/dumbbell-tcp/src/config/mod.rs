@@ -245,13 +245,19 @@ impl TcpParams {
     }
 
     fn validate(&self, node: &Node<'_>) -> Result<(), SpecError> {
+        let checks = [
+            Self::check_windows,
+            Self::check_congestion,
+            Self::check_mechanisms,
+            Self::check_recovery,
+            Self::check_timer,
+        ];
+        let refused = checks.into_iter().try_for_each(|check| check(self));
+        refused.map_err(|error| SpecError { field: format!("{}.{}", node.path(), error.field), ..error })
+    }
+
+    fn check_windows(&self) -> Result<(), SpecError> {
         let mss = self.mss.0 as u32;
-        let refuse = |name: &str, value: String, accepted: &str| SpecError {
-            field: format!("{}.{name}", node.path()),
-            value,
-            accepted: accepted.to_owned(),
-            suggestion: None,
-        };
         let windows = [
             ("initial_window", self.initial_window),
             ("loss_window", self.loss_window),
@@ -264,66 +270,62 @@ impl TcpParams {
                 return Err(refuse(name, window.to_string(), "at least one segment"));
             }
         }
+        Ok(())
+    }
+
+    fn check_congestion(&self) -> Result<(), SpecError> {
         if self.external.is_some() && self.congestion.name() != "reno" {
             let accepted = "no congestion control of the registry beside `external`";
             return Err(refuse("congestion", format!("\"{}\"", self.congestion.name()), accepted));
         }
-        if let Some((name, accepted)) = self.congestion.contradiction() {
-            let members = self.congestion.encode();
+        let refuse_member = |table: &str, members: Value, (name, accepted): (&str, &str)| {
             let value = members.get(name).map_or_else(String::new, Value::to_string);
-            return Err(refuse(&format!("congestion.{name}"), value, accepted));
+            Err(refuse(&format!("{table}.{name}"), value, accepted))
+        };
+        if let Some(contradiction) = self.congestion.contradiction() {
+            return refuse_member("congestion", self.congestion.encode(), contradiction);
         }
-        if let Some((name, accepted)) = self.window.contradiction(self.congestion.takes_slow_start()) {
-            let members = self.window.encode();
-            let value = members.get(name).map_or_else(String::new, Value::to_string);
-            return Err(refuse(&format!("window.{name}"), value, accepted));
+        if let Some(contradiction) = self.window.contradiction(self.congestion.takes_slow_start()) {
+            return refuse_member("window", self.window.encode(), contradiction);
         }
-        let m = self.mechanisms;
-        let owned = self.congestion.owned_mechanisms();
-        let ownerless: Vec<&str> = m
-            .letters()
-            .filter(|letter| Mechanisms::OF_WINDOWS.contains(letter) && !owned.contains(letter))
-            .collect();
-        if !ownerless.is_empty() {
+        Ok(())
+    }
+
+    /// Refuses mechanisms that neither its congestion control nor its recovery implements.
+    fn check_mechanisms(&self) -> Result<(), SpecError> {
+        let lacking = |among: &str, implemented: &str| -> Vec<&'static str> {
+            let is_lacking = |letter: &&str| among.contains(letter) && !implemented.contains(letter);
+            self.mechanisms.letters().filter(is_lacking).collect()
+        };
+        let have =
+            |implemented: &str, letters: &[&str]| letters.iter().all(|letter| implemented.contains(letter));
+        let of_window = lacking(Mechanisms::OF_WINDOWS, self.congestion.owned_mechanisms());
+        if !of_window.is_empty() {
             let owns = |name: &&&str| {
-                AlgorithmSpec::named(name).is_some_and(|spec| {
-                    ownerless.iter().all(|letter| spec.owned_mechanisms().contains(letter))
-                })
+                AlgorithmSpec::named(name).is_some_and(|spec| have(spec.owned_mechanisms(), &of_window))
             };
             let owners: Vec<&str> = AlgorithmSpec::NAMES.iter().filter(owns).copied().collect();
-            return Err(refuse(
-                "mechanisms",
-                format!("one of {}", ownerless.join(", ")),
-                &format!(
-                    "these mechanisms only with a congestion control that implements them: {}",
-                    owners.join(", ")
-                ),
-            ));
+            let accepted = "these mechanisms only with a congestion control that implements them";
+            let value = format!("one of {}", of_window.join(", "));
+            return Err(refuse("mechanisms", value, &format!("{accepted}: {}", owners.join(", "))));
         }
-        let carried_out = self.recovery.properties().mechanisms;
-        let stray: Vec<&str> = m
-            .letters()
-            .filter(|letter| Mechanisms::OF_RECOVERIES.contains(letter) && !carried_out.contains(letter))
-            .collect();
-        if !stray.is_empty() {
+        let of_recovery = lacking(Mechanisms::OF_RECOVERIES, self.recovery.properties().mechanisms);
+        if !of_recovery.is_empty() {
             let carries_out = |name: &&&str| {
-                RecoverySpec::named(name).is_some_and(|spec| {
-                    stray.iter().all(|letter| spec.properties().mechanisms.contains(letter))
-                })
+                RecoverySpec::named(name).is_some_and(|spec| have(spec.properties().mechanisms, &of_recovery))
             };
             let recoveries: Vec<&str> = RecoverySpec::NAMES.iter().filter(carries_out).copied().collect();
-            return Err(refuse(
-                "mechanisms",
-                format!("{} with the recovery {}", stray.join(", "), self.recovery.name()),
-                &format!(
-                    "these mechanisms only with a recovery that implements them: {}",
-                    recoveries.join(", ")
-                ),
-            ));
+            let accepted = "these mechanisms only with a recovery that implements them";
+            let value = format!("{} with the recovery {}", of_recovery.join(", "), self.recovery.name());
+            return Err(refuse("mechanisms", value, &format!("{accepted}: {}", recoveries.join(", "))));
         }
-        if m.spike_suppression && self.pacing != Pacing::Off {
+        if self.mechanisms.spike_suppression && self.pacing != Pacing::Off {
             return Err(refuse("pacing", "a table".into(), "\"off\": mechanism J sets the pace"));
         }
+        Ok(())
+    }
+
+    fn check_recovery(&self) -> Result<(), SpecError> {
         if self.window.reduction_base == ReductionBase::Pipe && !self.recovery.properties().keeps_scoreboard {
             return Err(refuse(
                 "window.reduction_base",
@@ -335,6 +337,10 @@ impl TcpParams {
                 "another rule, or a recovery that computes the pipe from a scoreboard, such as sack",
             ));
         }
+        Ok(())
+    }
+
+    fn check_timer(&self) -> Result<(), SpecError> {
         match &self.timer {
             TimerSpec::Bsd(bsd) if bsd.max_ticks < bsd.min_ticks => {
                 Err(refuse("timer.max_ticks", bsd.max_ticks.to_string(), "at least min_ticks"))
@@ -348,6 +354,11 @@ impl TcpParams {
             _ => Ok(()),
         }
     }
+}
+
+/// An error that names a field of the table.
+fn refuse(field: &str, value: String, accepted: &str) -> SpecError {
+    SpecError { field: field.to_owned(), value, accepted: accepted.to_owned(), suggestion: None }
 }
 
 /// The `tcp` field of a flow: a variant's name, or a table of parameters over a preset.

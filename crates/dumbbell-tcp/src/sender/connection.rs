@@ -145,6 +145,29 @@ macro_rules! context_of {
     }};
 }
 
+/// The windows at the start and after a timeout, in bytes.
+fn first_windows(params: &TcpParams) -> (f64, f64) {
+    let mss = params.mss.0 as u32;
+    if params.mechanisms.window_of_two {
+        let two_segments = 2.0 * f64::from(mss);
+        (two_segments, two_segments)
+    } else {
+        (params.initial_window.bytes(mss), params.loss_window.bytes(mss))
+    }
+}
+
+/// A scoreboard that keeps what delivery-rate samples and the detection of losses by time need.
+fn scoreboard_for(samples_rate: bool, detects_by_time: bool, now: Time) -> Scoreboard {
+    let mut scoreboard = Scoreboard::default();
+    if samples_rate {
+        scoreboard.sample_rate(now);
+    }
+    if detects_by_time {
+        scoreboard.detect_by_time();
+    }
+    scoreboard
+}
+
 impl Connection {
     /// A connection that starts at `now`. `control` builds the congestion control from its setup; `random` is the
     /// control's random stream.
@@ -158,12 +181,7 @@ impl Connection {
         let mss = params.mss.0 as u32;
         let mechanisms = params.mechanisms;
         let recovery = params.recovery.properties();
-        let two_segments = 2.0 * f64::from(mss);
-        let (initial_window, loss_window) = if mechanisms.window_of_two {
-            (two_segments, two_segments)
-        } else {
-            (params.initial_window.bytes(mss), params.loss_window.bytes(mss))
-        };
+        let (initial_window, loss_window) = first_windows(params);
         let max_window = params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss));
         let setup = Setup::new(now, f64::from(mss), initial_window)
             .with_initial_ssthresh(params.initial_ssthresh.bytes(mss))
@@ -174,13 +192,7 @@ impl Connection {
             .with_random(random);
         let congestion = control(&setup);
         let ecn = EcnFeedback::new(params.ecn, congestion.reacts_to_marks());
-        let mut scoreboard = Scoreboard::default();
-        if congestion.uses_rate_samples() {
-            scoreboard.sample_rate(now);
-        }
-        if recovery.detects_by_time {
-            scoreboard.detect_by_time();
-        }
+        let scoreboard = scoreboard_for(congestion.uses_rate_samples(), recovery.detects_by_time, now);
         Connection {
             congestion,
             mss,

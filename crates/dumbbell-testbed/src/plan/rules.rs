@@ -71,13 +71,21 @@ impl Rules<'_> {
 
     /// Refuses rules that the kernel does not follow.
     pub(super) fn check(&self) -> Result<(), SpecError> {
-        let p = self.params;
-        match &p.recovery {
+        self.check_recovery()?;
+        self.check_window()?;
+        self.check_sizes()?;
+        self.check_timer()?;
+        self.check_delayed_ack()?;
+        self.check_sending()
+    }
+
+    fn check_recovery(&self) -> Result<(), SpecError> {
+        match &self.params.recovery {
             RecoverySpec::Rfc6675(rules) => self.members(
                 "recovery",
                 &rules.members(),
                 &[("max_burst", &[0.into()], "0: the kernel does not limit bursts")],
-            )?,
+            ),
             RecoverySpec::Rack(rules) => self.members(
                 "recovery",
                 &rules.members(),
@@ -100,7 +108,7 @@ impl Rules<'_> {
                     ("undo", &[true.into()], "true, as in the kernel"),
                     ("frto", &["linux".into(), "off".into()], "\"linux\", the kernel's rule, or \"off\""),
                 ],
-            )?,
+            ),
             RecoverySpec::NewReno(rules) => self.members(
                 "recovery",
                 &rules.members(),
@@ -112,12 +120,16 @@ impl Rules<'_> {
                     ),
                     ("max_burst", &[0.into()], "0: the kernel does not limit bursts"),
                 ],
-            )?,
+            ),
             other => {
                 let accepted = "rack, sack, or newreno with partial_ack = \"slow-but-steady\"";
-                return Err(refuse_name(self.field("recovery"), other.name(), accepted));
+                Err(refuse_name(self.field("recovery"), other.name(), accepted))
             }
         }
+    }
+
+    fn check_window(&self) -> Result<(), SpecError> {
+        let p = self.params;
         let slow_start = kernels_own(p.congestion.name()).unwrap_or_default().window.slow_start;
         self.members(
             "window",
@@ -148,11 +160,12 @@ impl Rules<'_> {
                     "that of the kernel's congestion control",
                 ),
             ],
-        )?;
-        self.check_sizes()?;
-        self.check_timer()?;
-        match &p.delayed_ack {
-            DelayedAck::Off => {}
+        )
+    }
+
+    fn check_delayed_ack(&self) -> Result<(), SpecError> {
+        match &self.params.delayed_ack {
+            DelayedAck::Off => Ok(()),
             DelayedAck::On(delay) => self.members(
                 "delayed_ack",
                 &delay.members(),
@@ -166,8 +179,13 @@ impl Rules<'_> {
                     ("quick", &[0.into(), 16.into()], "16, as in the kernel, or 0, the default"),
                     ("on_tick", &[false.into()], "false: the kernel has no coarse ticks"),
                 ],
-            )?,
+            ),
         }
+    }
+
+    /// Checks marks, pacing and what duplicate ACKs send.
+    fn check_sending(&self) -> Result<(), SpecError> {
+        let p = self.params;
         if !matches!(p.ecn, EcnMode::Off | EcnMode::Classic) {
             let accepted =
                 "off or classic: the kernel's other feedback belongs to congestion controls of its own";

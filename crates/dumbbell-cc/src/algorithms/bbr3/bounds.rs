@@ -16,6 +16,15 @@ pub(super) struct Saved {
     pub(super) inflight_long: f64,
 }
 
+impl Saved {
+    pub(super) const NOTHING: Saved = Saved {
+        state: None,
+        bw_short: f64::INFINITY,
+        inflight_short: f64::INFINITY,
+        inflight_long: f64::INFINITY,
+    };
+}
+
 impl Bbr3 {
     /// The long-term bound less what CRUISE leaves free, in bytes; infinite while there is none.
     pub(super) fn inflight_with_headroom(&self, mss: f64) -> f64 {

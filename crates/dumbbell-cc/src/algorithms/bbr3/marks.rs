@@ -17,6 +17,17 @@ pub(super) struct Marks {
     pub(super) full_rounds: u64,
 }
 
+impl Marks {
+    pub(super) const NONE: Marks = Marks {
+        is_eligible: false,
+        alpha: 1.0,
+        delivered: 0.0,
+        marked: 0.0,
+        in_round: false,
+        full_rounds: 0,
+    };
+}
+
 impl Bbr3 {
     /// The kernel's fraction of marks, per round.
     pub(super) fn update_marks(&mut self, ack: &Ack) {
