@@ -153,7 +153,7 @@ fn drive(spec: &LinkSpec, input: &Input, window: Interval, end: End) -> Driven {
     }
     match end {
         End::Known => {}
-        End::Traced => link.trace_backlog(),
+        End::Traced => link.records_mut().trace_backlog(),
         End::Early => link.expect_early_end(Time(window.from.0.midpoint(window.until.0))),
     }
     let mut at = Time::ZERO;

@@ -19,7 +19,7 @@ use crate::packet::Packet;
 use crate::queues::droptail::DropTail;
 use crate::queues::{Admission, Arrival, QueueSpec, Reason, Service, Setup, Verdict};
 use crate::transmitter::Transmitter;
-use crate::waits::{Samples, Waits};
+use crate::waits::{Records, Waits};
 use dumbbell_units::{Ecn, Interval, Stream, Time, prefetch};
 use std::collections::VecDeque;
 
@@ -118,12 +118,7 @@ struct Extras {
     impairments: Option<Impairments>,
     /// Arrivals of the last packet that arrives twice.
     both_arrivals: [Time; 2],
-    /// Changes of the backlog since the last call, if a probe requests them.
-    backlog_changes: Option<Vec<BacklogChange>>,
-    /// Queueing times and marks since the last call, if a probe requests them.
-    samples: Option<Samples>,
-    /// Distribution of queueing times.
-    waits: Option<Waits>,
+    records: Records,
 }
 
 const _: () = assert!(size_of::<FifoLink>() <= 4 * 64);
@@ -143,7 +138,7 @@ impl FifoLink {
         let waits = spec.wait_percentiles.then(|| Waits::new(false));
         let is_plain =
             discipline.is_none() && impairments.is_none() && waits.is_none() && transmitter.is_steady();
-        let extras = Extras { discipline, impairments, waits, ..Extras::default() };
+        let extras = Extras { discipline, impairments, records: Records::of(waits), ..Extras::default() };
         FifoLink {
             queue,
             busy_until: Time::ZERO,
@@ -173,32 +168,14 @@ impl FifoLink {
         prefetch(&self.extras);
     }
 
-    /// Records every change of the backlog for [`take_changes`](Self::take_changes).
-    pub fn trace_backlog(&mut self) {
-        self.extras.get_or_insert_default().backlog_changes = Some(Vec::new());
+    /// What it records, if it records anything.
+    pub fn records(&self) -> Option<&Records> {
+        self.extras.as_ref().map(|extras| &extras.records)
     }
 
-    /// Records every mark, and every queueing time if requested, for [`take_samples`](Self::take_samples).
-    pub fn trace_samples(&mut self, with_waits: bool) {
-        self.extras.get_or_insert_default().samples = Some(Samples::new(with_waits));
-    }
-
-    /// Number of changes of the backlog, queueing times and marks recorded so far.
-    pub fn samples(&self) -> usize {
-        let Some(extras) = &self.extras else { return 0 };
-        let changes = extras.backlog_changes.as_ref().map_or(0, Vec::len);
-        changes + extras.samples.as_ref().map_or(0, Samples::len)
-    }
-
-    /// Queueing times and marks so far, some of them ahead of the clock, if a probe requests them.
-    pub fn take_samples(&mut self) -> Samples {
-        let samples = self.extras.as_mut().and_then(|extras| extras.samples.as_mut());
-        samples.map(Samples::take).unwrap_or_default()
-    }
-
-    /// The distribution of queueing times, if the link records it.
-    pub fn waits(&self) -> Option<&Waits> {
-        self.extras.as_ref()?.waits.as_ref()
+    /// What it records. No packet takes the fast path from now on.
+    pub fn records_mut(&mut self) -> &mut Records {
+        &mut self.extras.get_or_insert_default().records
     }
 
     /// The run may end before the window does, but not before `earliest`. The counting of what leaves later is deferred
@@ -243,10 +220,10 @@ impl FifoLink {
     /// Changes of the backlog up to `now`, if a probe requests them.
     pub fn take_changes(&mut self, now: Time) -> Vec<BacklogChange> {
         let Some(mut extras) = self.extras.take() else { return Vec::new() };
-        self.depart(now, |at, waiting| extras.note_backlog(at, waiting));
-        let changes = extras.backlog_changes.as_mut().map(std::mem::take);
+        self.depart(now, |at, waiting| extras.records.note_backlog(at, waiting));
+        let changes = extras.records.take_changes();
         self.extras = Some(extras);
-        changes.unwrap_or_default()
+        changes
     }
 
     /// A packet enters at `at`, no earlier than the previous one.
@@ -299,9 +276,9 @@ impl FifoLink {
             self.count_or_defer(&passage);
             return Offer::Dropped(DropReason::Queue(Reason::NoRoom));
         };
-        self.depart(at, |at, waiting| extras.note_backlog(at, waiting));
+        self.depart(at, |at, waiting| extras.records.note_backlog(at, waiting));
         let (offer, passage) = self.pass(&mut extras, at, packet);
-        if let Some(samples) = &mut extras.samples {
+        if let Some(samples) = &mut extras.records.samples {
             samples.note(at, passage.begins, passage.is_marked, passage.is_admitted());
         }
         if self.count_or_defer(&passage) {
@@ -332,7 +309,7 @@ impl FifoLink {
             packet.queueing += ends.since(at).since(service);
         }
         self.admit(at, ends, packet.size);
-        extras.note_backlog(at, self.waiting.len());
+        extras.records.note_backlog(at, self.waiting.len());
         let passed = match &mut extras.impairments {
             None => Passed::UNHARMED,
             Some(impairments) => impairments.pass(ends, packet.size, packet.kind.is_data()),
@@ -529,18 +506,11 @@ impl Passage {
 impl Extras {
     /// Counts the queueing time of a packet whose transmission begins within the window.
     fn count_wait(&mut self, passage: &Passage, window: Interval) {
-        if let Some(waits) = &mut self.waits
+        if let Some(waits) = &mut self.records.waits
             && passage.is_admitted()
             && window.contains(passage.begins)
         {
             waits.add(0, passage.begins.since(passage.at));
-        }
-    }
-
-    /// Records the backlog if a probe requests it.
-    fn note_backlog(&mut self, at: Time, waiting: usize) {
-        if let Some(changes) = &mut self.backlog_changes {
-            changes.push(BacklogChange { at, waiting });
         }
     }
 }
@@ -566,7 +536,7 @@ mod tests {
 
     fn link(rate: u64, limit: Limit) -> FifoLink {
         let mut link = FifoLink::new(&spec(rate, limit), Stream::new(1, 0, "l"), ALWAYS);
-        link.trace_backlog();
+        link.records_mut().trace_backlog();
         link
     }
 

@@ -9,7 +9,7 @@ use crate::fifo::FifoLink;
 use crate::link_spec::LinkSpec;
 use crate::link_stats::{BacklogChange, LinkStats};
 use crate::scheduled::ScheduledLink;
-use crate::waits::{Samples, Waits};
+use crate::waits::{Records, Samples, Waits};
 use dumbbell_units::{Interval, Stream, Time};
 
 /// One link of a running simulation.
@@ -47,44 +47,34 @@ impl Link {
         }
     }
 
-    /// Records every change of the backlog for [`take_changes`](Self::take_changes).
-    pub fn trace_backlog(&mut self) {
+    /// What it records, if it records anything.
+    pub fn records(&self) -> Option<&Records> {
         match self {
-            Link::Fifo(link) => link.trace_backlog(),
-            Link::Scheduled(link) => link.trace_backlog(),
+            Link::Fifo(link) => link.records(),
+            Link::Scheduled(link) => link.records(),
         }
     }
 
-    /// Records every mark, and every queueing time if requested, for [`take_samples`](Self::take_samples).
-    pub fn trace_samples(&mut self, with_waits: bool) {
+    /// What it records, for requests of more.
+    pub fn records_mut(&mut self) -> &mut Records {
         match self {
-            Link::Fifo(link) => link.trace_samples(with_waits),
-            Link::Scheduled(link) => link.trace_samples(with_waits),
+            Link::Fifo(link) => link.records_mut(),
+            Link::Scheduled(link) => link.records_mut(),
         }
     }
 
-    /// Number of changes of the backlog, queueing times and marks recorded so far.
-    pub fn samples(&self) -> usize {
-        match self {
-            Link::Fifo(link) => link.samples(),
-            Link::Scheduled(link) => link.samples(),
-        }
+    fn recorded(&mut self) -> Option<&mut Records> {
+        if self.records().is_some() { Some(self.records_mut()) } else { None }
     }
 
     /// Queueing times and marks so far, some of them ahead of the clock, if a probe requests them.
     pub fn take_samples(&mut self) -> Samples {
-        match self {
-            Link::Fifo(link) => link.take_samples(),
-            Link::Scheduled(link) => link.take_samples(),
-        }
+        self.recorded().map(Records::take_samples).unwrap_or_default()
     }
 
     /// The distribution of queueing times, if the link records it.
     pub fn waits(&self) -> Option<&Waits> {
-        match self {
-            Link::Fifo(link) => link.waits(),
-            Link::Scheduled(link) => link.waits(),
-        }
+        self.records()?.waits.as_ref()
     }
 
     /// The run may end before the window does, but not before `earliest`. The counting of what leaves later is deferred
@@ -115,7 +105,7 @@ impl Link {
     pub fn take_changes(&mut self, now: Time) -> Vec<BacklogChange> {
         match self {
             Link::Fifo(link) => link.take_changes(now),
-            Link::Scheduled(link) => link.take_changes(),
+            Link::Scheduled(_) => self.recorded().map(Records::take_changes).unwrap_or_default(),
         }
     }
 

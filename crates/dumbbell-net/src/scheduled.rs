@@ -15,12 +15,12 @@
 
 use crate::impairment::{Impairments, Passed};
 use crate::link_spec::LinkSpec;
-use crate::link_stats::{BacklogChange, DropReason, LinkStats};
+use crate::link_stats::{DropReason, LinkStats};
 use crate::opportunities::Opportunities;
 use crate::packet::Packet;
 use crate::queues::{Admission, Arrival, Backlog, Fifo, Queued, Scheduler, Service, Setup, Slot, Verdict};
 use crate::transmitter::Transmitter;
-use crate::waits::{Samples, Waits};
+use crate::waits::{Records, Waits};
 use crate::wifi::{Outcome, Phase, Wifi};
 use dumbbell_units::{Ecn, Interval, Stream, Time};
 use std::collections::VecDeque;
@@ -180,12 +180,7 @@ struct Extras {
     /// Packets are stamped with their queueing time.
     stamps: bool,
     impairments: Option<Impairments>,
-    /// Changes of the backlog since the last call, if a probe requests them.
-    backlog_changes: Option<Vec<BacklogChange>>,
-    /// Queueing times and marks since the last call, if a probe requests them.
-    samples: Option<Samples>,
-    /// Distribution of queueing times.
-    waits: Option<Waits>,
+    records: Records,
 }
 
 impl ScheduledLink {
@@ -209,7 +204,8 @@ impl ScheduledLink {
         };
         let waits = spec.wait_percentiles.then(|| Waits::new(spec.queue.is_dual()));
         let has_extras = impairments.is_some() || waits.is_some();
-        let extras = has_extras.then(|| Extras { impairments, waits, ..Extras::default() });
+        let records = Records::of(waits);
+        let extras = has_extras.then(|| Extras { impairments, records, ..Extras::default() });
         Some(ScheduledLink {
             queues,
             backlog: Backlog::default(),
@@ -229,32 +225,14 @@ impl ScheduledLink {
         })
     }
 
-    /// Records every change of the backlog for [`take_changes`](Self::take_changes).
-    pub fn trace_backlog(&mut self) {
-        self.extras.get_or_insert_default().backlog_changes = Some(Vec::new());
+    /// What it records, if it records anything.
+    pub fn records(&self) -> Option<&Records> {
+        self.extras.as_ref().map(|extras| &extras.records)
     }
 
-    /// Records every mark, and every queueing time if requested, for [`take_samples`](Self::take_samples).
-    pub fn trace_samples(&mut self, with_waits: bool) {
-        self.extras.get_or_insert_default().samples = Some(Samples::new(with_waits));
-    }
-
-    /// Number of changes of the backlog, queueing times and marks recorded so far.
-    pub fn samples(&self) -> usize {
-        let Some(extras) = &self.extras else { return 0 };
-        let changes = extras.backlog_changes.as_ref().map_or(0, Vec::len);
-        changes + extras.samples.as_ref().map_or(0, Samples::len)
-    }
-
-    /// Queueing times and marks so far, if a probe requests them.
-    pub fn take_samples(&mut self) -> Samples {
-        let samples = self.extras.as_mut().and_then(|extras| extras.samples.as_mut());
-        samples.map(Samples::take).unwrap_or_default()
-    }
-
-    /// The distribution of queueing times, if the link records it.
-    pub fn waits(&self) -> Option<&Waits> {
-        self.extras.as_ref()?.waits.as_ref()
+    /// What it records.
+    pub fn records_mut(&mut self) -> &mut Records {
+        &mut self.extras.get_or_insert_default().records
     }
 
     /// Reports the queueing time of every packet.
@@ -265,12 +243,6 @@ impl ScheduledLink {
     /// The counters.
     pub fn stats(&self) -> &LinkStats {
         &self.stats
-    }
-
-    /// Changes of the backlog so far, if a probe requests them.
-    pub fn take_changes(&mut self) -> Vec<BacklogChange> {
-        let changes = self.extras.as_mut().and_then(|extras| extras.backlog_changes.as_mut());
-        changes.map(std::mem::take).unwrap_or_default()
     }
 
     /// Number of packets on the link: waiting, in service, or departed or dropped but not yet polled.
@@ -561,7 +533,7 @@ impl ScheduledLink {
             self.stats.marks += marks;
         }
         if let Some(extras) = &mut self.extras
-            && let Some(samples) = &mut extras.samples
+            && let Some(samples) = &mut extras.records.samples
         {
             samples.marks.extend((0..marks).map(|_| at));
         }
@@ -587,12 +559,12 @@ impl ScheduledLink {
     #[inline]
     fn note_wait(&mut self, entered: Time, at: Time) {
         let Some(extras) = &mut self.extras else { return };
-        if let Some(waits) = &mut extras.waits
+        if let Some(waits) = &mut extras.records.waits
             && self.window.contains(at)
         {
             waits.add(self.queues.last_queue(), at.since(entered));
         }
-        if let Some(samples) = &mut extras.samples {
+        if let Some(samples) = &mut extras.records.samples {
             samples.note_wait(entered, at);
         }
     }
@@ -609,10 +581,8 @@ impl ScheduledLink {
             self.stats.backlog_max = self.stats.backlog_max.max(waiting as u32);
         }
         self.last_change = (at, waiting);
-        if let Some(extras) = &mut self.extras
-            && let Some(changes) = &mut extras.backlog_changes
-        {
-            changes.push(BacklogChange { at, waiting });
+        if let Some(extras) = &mut self.extras {
+            extras.records.note_backlog(at, waiting);
         }
     }
 

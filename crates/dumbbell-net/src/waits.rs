@@ -1,5 +1,6 @@
-//! Queueing times of packets: distributions in fixed memory, and samples for probes.
+//! What a link records on request: queueing times as a distribution in fixed memory, and samples for probes.
 
+use crate::link_stats::BacklogChange;
 use dumbbell_units::{Histogram, Time};
 
 /// Queueing times of a link, and separately of the queues L and C of a dual queue.
@@ -66,6 +67,57 @@ impl Samples {
         }
         if is_marked {
             self.marks.push(at);
+        }
+    }
+}
+
+/// What a link records.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    /// Changes of the backlog since the last call of `take_changes`, if a probe requests them.
+    backlog_changes: Option<Vec<BacklogChange>>,
+    /// Queueing times and marks since the last call of `take_samples`, if a probe requests them.
+    pub(crate) samples: Option<Samples>,
+    /// Distribution of queueing times.
+    pub(crate) waits: Option<Waits>,
+}
+
+impl Records {
+    /// Nothing but a distribution of queueing times, if the link has one.
+    pub(crate) fn of(waits: Option<Waits>) -> Self {
+        Records { waits, ..Records::default() }
+    }
+
+    /// Records every change of the backlog for [`take_changes`](Self::take_changes).
+    pub fn trace_backlog(&mut self) {
+        self.backlog_changes = Some(Vec::new());
+    }
+
+    /// Records every mark, and every queueing time if requested, for [`take_samples`](Self::take_samples).
+    pub fn trace_samples(&mut self, with_waits: bool) {
+        self.samples = Some(Samples::new(with_waits));
+    }
+
+    /// Number of changes of the backlog, queueing times and marks recorded so far.
+    pub fn samples(&self) -> usize {
+        self.backlog_changes.as_ref().map_or(0, Vec::len) + self.samples.as_ref().map_or(0, Samples::len)
+    }
+
+    /// Changes of the backlog so far.
+    pub fn take_changes(&mut self) -> Vec<BacklogChange> {
+        self.backlog_changes.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Queueing times and marks so far.
+    pub fn take_samples(&mut self) -> Samples {
+        self.samples.as_mut().map(Samples::take).unwrap_or_default()
+    }
+
+    /// Records the backlog if a probe requests it.
+    #[inline]
+    pub(crate) fn note_backlog(&mut self, at: Time, waiting: usize) {
+        if let Some(changes) = &mut self.backlog_changes {
+            changes.push(BacklogChange { at, waiting });
         }
     }
 }

@@ -3,9 +3,9 @@
 use crate::journal::Journal;
 use crate::supervision::Overflow;
 use crate::trace::Recording;
-use dumbbell_net::Playback;
 use dumbbell_net::waits::Waits;
-use dumbbell_units::Histogram;
+use dumbbell_net::{LinkStats, Playback};
+use dumbbell_units::{Histogram, Time};
 use serde_json::{Map, Value, json};
 
 /// Mean, maximum and percentiles. Percentiles are within 0.8 %; see [`Histogram`].
@@ -230,15 +230,28 @@ impl LinkOutcome {
         })
     }
 
-    /// The columns of the distribution of queueing times, if there is one.
-    pub fn of_waits(waits: Option<&Waits>) -> Self {
-        let Some(waits) = waits else { return LinkOutcome::default() };
-        let all = Percentiles::of_times(&waits.all);
-        let of = |queue: usize| {
-            waits.dual.as_ref().map(|dual| Percentiles::of_times(&dual[queue])).unwrap_or_default()
+    /// The columns of a link with these counters in a window of this length.
+    pub fn new(name: &str, stats: &LinkStats, waits: Option<&Waits>, window: Time) -> Self {
+        let length = window.0.max(1) as f64;
+        let of_queue = |queue: usize| {
+            let dual = waits.and_then(|waits| waits.dual.as_ref());
+            dual.map(|dual| Percentiles::of_times(&dual[queue])).unwrap_or_default()
         };
-        let (low, classic) = (of(0), of(1));
+        let all = waits.map(|waits| Percentiles::of_times(&waits.all)).unwrap_or_default();
+        let (low, classic) = (of_queue(0), of_queue(1));
         LinkOutcome {
+            name: name.to_owned(),
+            utilization: stats.busy as f64 / length,
+            drops_queue: stats.drops_queue,
+            drops_early: stats.drops_early,
+            drops_policer: stats.drops_policer,
+            drops_impairment: stats.drops_impairment,
+            duplicates: u64::from(stats.duplicates),
+            marks: stats.marks,
+            packets: stats.packets,
+            backlog_mean_packets: stats.waited as f64 / length,
+            backlog_max_packets: u64::from(stats.backlog_max),
+            wait_mean_s: stats.wait_mean(),
             wait_p50_s: all.p50,
             wait_p95_s: all.p95,
             wait_p99_s: all.p99,
@@ -247,7 +260,6 @@ impl LinkOutcome {
             wait_l_p99_s: low.p99,
             wait_c_mean_s: classic.mean,
             wait_c_p99_s: classic.p99,
-            ..LinkOutcome::default()
         }
     }
 

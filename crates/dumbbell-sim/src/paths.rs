@@ -402,7 +402,7 @@ impl<P: Copy> Paths<P> {
     ///
     /// There is no such link.
     pub fn trace_backlog(&mut self, link: u32) {
-        self.carrier.network.links[link as usize].trace_backlog();
+        self.carrier.network.links[link as usize].records_mut().trace_backlog();
     }
 
     /// Changes of a link's backlog up to the latest [`settle`](Self::settle) or event, if they are traced.

@@ -311,12 +311,10 @@ fn outcome(
         ..flow_outcome(&plan.flows[index], live, index, &samples, window, end)
     };
     let flows = lives.iter().enumerate().map(flow).collect();
-    let length = window.length().0.max(1) as f64;
-    let link = |(index, spec): (usize, &LinkSpec)| LinkOutcome {
-        name: spec.name.clone(),
-        ..link_outcome(wire, index as u32, length)
+    let link = |(index, spec): (u32, &LinkSpec)| {
+        LinkOutcome::new(&spec.name, wire.stats(index), wire.waits(index), window.length())
     };
-    let links = scenario.links.iter().enumerate().map(link).collect();
+    let links = (0..).zip(&scenario.links).map(link).collect();
     let mut recorded = samples.finish(end);
     recorded.extend(link_recordings(wire, of_links, end));
     Outcome {
@@ -370,25 +368,6 @@ fn flow_outcome(
         connections: counts.connections,
         connections_given_up: counts.connections_given_up,
         ..FlowOutcome::default()
-    }
-}
-
-/// What a link counted in a window of `length` nanoseconds.
-fn link_outcome(wire: &Wire, link: u32, length: f64) -> LinkOutcome {
-    let stats = wire.stats(link);
-    LinkOutcome {
-        utilization: stats.busy as f64 / length,
-        drops_queue: stats.drops_queue,
-        drops_early: stats.drops_early,
-        drops_policer: stats.drops_policer,
-        drops_impairment: stats.drops_impairment,
-        duplicates: u64::from(stats.duplicates),
-        marks: stats.marks,
-        packets: stats.packets,
-        wait_mean_s: stats.wait_mean(),
-        backlog_mean_packets: stats.waited as f64 / length,
-        backlog_max_packets: u64::from(stats.backlog_max),
-        ..LinkOutcome::of_waits(wire.waits(link))
     }
 }
 

@@ -4,10 +4,9 @@
 //! handles an arrival at most one propagation delay late. Those that wait are about packets in flight, so they need as much
 //! memory as these.
 
-use super::payload::Payload;
-use super::{Connection, Simulation};
+use super::connections::Connection;
+use super::payload::{Payload, Reports};
 use crate::capture::{Content, Seen, SeenPacket, SenderState, Sighting, Tap, Watch};
-use crate::forwarding::Forwarding;
 use crate::network::Names;
 use crate::scenario::Scenario;
 use dumbbell_net::{Packet, PacketKind};
@@ -106,71 +105,67 @@ impl Capture {
         let known = self.connections.get(&(packet.owner, packet.generation))?;
         Some((known.flow, known.number))
     }
-}
 
-impl Simulation<'_> {
-    /// A connection was opened in a slot.
+    /// A connection was opened in a slot, as the flow's connection of this number.
     #[cold]
     #[inline(never)]
-    pub(super) fn see_opened(&mut self, owner: u32) {
-        let Connection { flow, generation, .. } = self.connections[owner as usize];
-        let number = self.flows[flow as usize].totals.connections;
-        let Some(capture) = &mut self.capture else { return };
-        capture.connections.remove(&(owner, generation.wrapping_sub(REMEMBERED)));
-        capture.connections.insert((owner, generation), Known { flow, number, echo: None });
+    pub(super) fn see_opened(&mut self, owner: u32, connection: &Connection, number: u64) {
+        let &Connection { flow, generation, .. } = connection;
+        self.connections.remove(&(owner, generation.wrapping_sub(REMEMBERED)));
+        self.connections.insert((owner, generation), Known { flow, number, echo: None });
     }
 
     /// A segment is sent: it carries what its timestamps say.
     #[cold]
     #[inline(never)]
-    pub(super) fn note_echo(&mut self, packet: &mut Packet<Payload>) {
-        let Some(capture) = &self.capture else { return };
-        let known = capture.connections.get(&(packet.owner, packet.generation));
+    pub(super) fn note_echo(&self, packet: &mut Packet<Payload>) {
+        let known = self.connections.get(&(packet.owner, packet.generation));
         packet.payload.note_echo(known.and_then(|known| known.echo));
     }
 
     /// A packet enters a link at `at`.
-    pub(super) fn see_entering(&mut self, link: u32, at: Time, packet: &Packet<Payload>) {
-        let Some(capture) = &mut self.capture else { return };
-        let Some((flow, number)) = capture.identity(packet) else { return };
-        let node = capture.begins[link as usize];
-        if packet.kind == PacketKind::Ack {
-            self.reports.note_sent(&packet.payload, at);
-        }
-        self.see((at, node), (flow, number), packet);
-    }
-
-    /// A packet that is stored in a slot arrives at its host now.
     #[cold]
     #[inline(never)]
-    pub(super) fn see_delivered(&mut self, slot: u32) {
-        let packet = *self.network.in_flight.packet(slot);
-        self.see_arrived(self.network.now, &packet);
+    pub(super) fn see_entering(
+        &mut self,
+        link: u32,
+        at: Time,
+        packet: &Packet<Payload>,
+        reports: &mut Reports,
+    ) {
+        let Some(identity) = self.identity(packet) else { return };
+        if packet.kind == PacketKind::Ack {
+            reports.note_sent(&packet.payload, at);
+        }
+        self.see((at, self.begins[link as usize]), identity, packet, reports);
     }
 
     /// A packet arrives at the host to which it is addressed.
     #[cold]
     #[inline(never)]
-    pub(super) fn see_arrived(&mut self, at: Time, packet: &Packet<Payload>) {
-        let sent = self.reports.sent(&packet.payload);
-        let Some(capture) = &mut self.capture else { return };
-        let Some((flow, number)) = capture.identity(packet) else { return };
-        let (from, to) = capture.ends[flow as usize];
+    pub(super) fn see_arrived(&mut self, at: Time, packet: &Packet<Payload>, reports: &Reports) {
+        let Some((flow, number)) = self.identity(packet) else { return };
+        let (from, to) = self.ends[flow as usize];
         let is_back = matches!(packet.kind, PacketKind::Ack | PacketKind::Report);
         if packet.kind == PacketKind::Ack
-            && let Some(known) = capture.connections.get_mut(&(packet.owner, packet.generation))
+            && let Some(known) = self.connections.get_mut(&(packet.owner, packet.generation))
         {
-            known.echo = known.echo.max(Some(sent));
+            known.echo = known.echo.max(Some(reports.sent(&packet.payload)));
         }
-        self.see((at, if is_back { from } else { to }), (flow, number), packet);
+        self.see((at, if is_back { from } else { to }), (flow, number), packet, reports);
     }
 
     /// A packet is at a node.
-    fn see(&mut self, (at, node): (Time, u32), (flow, connection): (u32, u64), packet: &Packet<Payload>) {
-        let Some(capture) = &mut self.capture else { return };
-        let is_at_sender = node == capture.ends[flow as usize].0;
-        let is_of_sender = is_at_sender && capture.watches_senders && connection > 0;
-        if !is_of_sender && !capture.is_watched.get(node as usize).is_some_and(|&is_watched| is_watched) {
+    fn see(
+        &mut self,
+        (at, node): (Time, u32),
+        (flow, connection): (u32, u64),
+        packet: &Packet<Payload>,
+        reports: &Reports,
+    ) {
+        let is_at_sender = node == self.ends[flow as usize].0;
+        let is_of_sender = is_at_sender && self.watches_senders && connection > 0;
+        if !is_of_sender && !self.is_watched.get(node as usize).is_some_and(|&is_watched| is_watched) {
             return;
         }
         let payload = &packet.payload;
@@ -179,48 +174,30 @@ impl Simulation<'_> {
                 (packet.timestamp, payload.echo(), Content::Segment(payload.segment(packet.ecn)))
             }
             PacketKind::Ack => {
-                let ack = self.reports.read(packet);
-                (self.reports.sent(payload), Some(packet.timestamp), Content::Ack(ack))
+                (reports.sent(payload), Some(packet.timestamp), Content::Ack(reports.read(packet)))
             }
             PacketKind::Datagram => (packet.timestamp, None, Content::Datagram),
             PacketKind::Report => (packet.timestamp, None, Content::Report(payload.report())),
         };
         let seen = Seen::Packet(SeenPacket { size: packet.size, ecn: packet.ecn, sent, echo, content });
-        capture.push(Sighting { at, node, is_at_sender, flow, connection, seen });
+        self.push(Sighting { at, node, is_at_sender, flow, connection, seen });
     }
 
     /// The sender of a connection has changed, or is about to send.
     #[cold]
     #[inline(never)]
-    pub(super) fn see_sender(&mut self, owner: u32) {
-        let at = self.network.now;
-        let Connection { flow, generation, ref sender, .. } = self.connections[owner as usize];
-        let Some(capture) = &mut self.capture else { return };
-        let Some(known) = capture.connections.get(&(owner, generation)) else { return };
-        if capture.watches_senders {
-            let (node, connection) = (capture.ends[flow as usize].0, known.number);
+    pub(super) fn see_sender(&mut self, at: Time, owner: u32, connection: &Connection) {
+        let Connection { flow, generation, sender, .. } = connection;
+        let Some(known) = self.connections.get(&(owner, *generation)) else { return };
+        if self.watches_senders {
+            let (node, connection) = (self.ends[*flow as usize].0, known.number);
             let seen = Seen::Sender(SenderState::of(sender));
-            capture.push(Sighting { at, node, is_at_sender: true, flow, connection, seen });
+            self.push(Sighting { at, node, is_at_sender: true, flow: *flow, connection, seen });
         }
     }
 
-    /// Reports what no earlier sighting can precede any more.
-    #[inline(never)]
-    pub(super) fn report_settled(&mut self, tap: &dyn Tap) {
-        let lookahead = self.network.in_flight.longest_lookahead();
-        self.report_before(self.network.now.since(lookahead), tap);
-    }
-
-    /// Reports what is left at the end of the run.
-    #[inline(never)]
-    pub(super) fn report_all(&mut self, tap: &dyn Tap) {
-        self.merge_all_arrived();
-        self.report_before(self.network.now + Time(1), tap);
-    }
-
-    fn report_before(&mut self, end: Time, tap: &dyn Tap) {
-        if let Some(capture) = &mut self.capture {
-            tap.take(&mut std::iter::from_fn(|| capture.pop_before(end)));
-        }
+    /// Reports what was seen before `end`. Nothing that is seen later may precede it.
+    pub(super) fn report_before(&mut self, end: Time, tap: &dyn Tap) {
+        tap.take(&mut std::iter::from_fn(|| self.pop_before(end)));
     }
 }

@@ -19,38 +19,48 @@ pub(super) struct Feedback {
     reported: u64,
 }
 
+impl Feedback {
+    /// A datagram has arrived. Returns a report if one is due: with the first packet after each interval.
+    fn on_datagram(&mut self, packet: &Packet<Payload>, interval: Time, now: Time) -> Option<Report> {
+        let since = *self.since.get_or_insert(now);
+        self.received += 1;
+        self.delays += u128::from(now.since(packet.timestamp).0);
+        self.highest = self.highest.max(packet.payload.datagram());
+        let passed = now.since(since);
+        if passed < interval {
+            return None;
+        }
+        // A packet that was overtaken and arrives after the report about it was counted as lost.
+        let expected = self.highest - self.reported;
+        let report = Report {
+            received: self.received,
+            lost: expected.saturating_sub(self.received),
+            interval: passed,
+            delay: Time((self.delays / u128::from(self.received)) as u64),
+        };
+        let highest = self.highest;
+        *self = Feedback { since: Some(now), reported: highest, highest, ..Feedback::default() };
+        Some(report)
+    }
+}
+
 impl Simulation<'_> {
-    /// A datagram has arrived at a receiver that reports. A report follows the first packet after each interval.
+    /// A datagram has arrived at a receiver that reports.
     #[cold]
     #[inline(never)]
     pub(super) fn note_datagram(&mut self, packet: &Packet<Payload>) {
-        let (flow, now) = (packet.owner as usize, self.network.now);
-        let Some((interval, size)) = self.scenario.flows[flow].source.reports() else { return };
-        let Some(feedback) = &mut self.flows[flow].feedback else { return };
-        let since = *feedback.since.get_or_insert(now);
-        feedback.received += 1;
-        feedback.delays += u128::from(now.since(packet.timestamp).0);
-        feedback.highest = feedback.highest.max(packet.payload.datagram());
-        let passed = now.since(since);
-        if passed < interval {
-            return;
+        let spec = &self.scenario.flows[packet.owner as usize];
+        let Some((interval, size)) = spec.source.reports() else { return };
+        let feedback = self.flows[packet.owner].feedback.as_mut();
+        let report = feedback.and_then(|feedback| feedback.on_datagram(packet, interval, self.network.now));
+        if let Some(report) = report {
+            self.send_report(packet, size.0 as u32, &report);
         }
-        // A packet that was overtaken and arrives after the report about it was counted as lost.
-        let expected = feedback.highest - feedback.reported;
-        let report = Report {
-            received: feedback.received,
-            lost: expected.saturating_sub(feedback.received),
-            interval: passed,
-            delay: Time((feedback.delays / u128::from(feedback.received)) as u64),
-        };
-        let highest = feedback.highest;
-        **feedback = Feedback { since: Some(now), reported: highest, highest, ..Feedback::default() };
-        self.send_report(packet, size.0 as u32, &report);
     }
 
     /// Sends a report to the sender of a datagram.
     fn send_report(&mut self, about: &Packet<Payload>, size: u32, report: &Report) {
-        self.conservation.sent += 1;
+        self.ledger.counts.sent += 1;
         let packet = Packet {
             size,
             owner: about.owner,
@@ -63,17 +73,16 @@ impl Simulation<'_> {
             queueing: Time::ZERO,
             payload: Payload::of_report(report),
         };
-        self.send(self.hot_flows[about.owner as usize].begins.1, packet);
+        self.send(self.flows.hot[about.owner as usize].begins.1, packet);
     }
 
     /// A report has arrived at its sender.
     #[cold]
     #[inline(never)]
     pub(super) fn on_report(&mut self, packet: &Packet<Payload>) {
-        let flow = packet.owner as usize;
-        if let Some(datagrams) = &mut self.flows[flow].datagrams {
-            let report = packet.payload.report();
-            self.scenario.flows[flow].source.on_report(&mut datagrams.0, &report);
+        if let Some(datagrams) = &mut self.flows[packet.owner].datagrams {
+            let source = &self.scenario.flows[packet.owner as usize].source;
+            source.on_report(&mut datagrams.0, &packet.payload.report());
         }
     }
 }

@@ -1,166 +1,242 @@
-//! Flows: start, stop, restart, and the traffic of their sources.
+//! The flows of a run: what each has sent and received, and when it was active.
 
-use super::Simulation;
-use super::payload::Payload;
-use crate::events::{Event, Noted};
-use crate::forwarding::Forwarding;
-use dumbbell_net::{Emission, Packet, PacketKind, SourceSpec};
-use dumbbell_units::Time;
+use super::counts::Counts;
+use super::feedback::Feedback;
+use super::work::Work;
+use crate::network::{Names, Routes};
+use crate::scenario::{FlowSpec, Restart, Scenario, Start, TickPhase};
+use dumbbell_net::{DatagramState, Emission};
+use dumbbell_tcp::{HostClock, WireSizes};
+use dumbbell_units::random::name_hash;
+use dumbbell_units::{Interval, Stream, Time};
+use std::ops::{Index, IndexMut};
 
-impl Simulation<'_> {
-    #[inline(never)]
-    pub(super) fn on_flow(&mut self, flow: u32) {
-        let index = flow as usize;
-        if self.is_obsolete(index) {
-            return;
-        }
-        let spec = &self.scenario.flows[index];
-        self.note(Noted::Flow.of(flow), 0);
-        if self.flows[index].has_stopped {
-            self.restart(index);
-        } else if self.flows[index].stop.is_some_and(|stop| self.network.now >= stop) {
-            self.stop_flow(flow);
-            let restart = spec.restarts.get(self.flows[index].restarts);
-            self.stop_work(flow, restart.map(|restart| restart.start));
-            if let Some(restart) = restart {
-                self.network.events.push(restart.start, Event::Flow(flow));
+/// The state of a flow besides that of its connections.
+#[derive(Clone, Debug)]
+pub(super) struct FlowState {
+    /// A hash of its name, by which queues distinguish flows.
+    pub label: u32,
+    pub random: Option<Stream>,
+    /// The stream from which each connection forks that of its congestion control.
+    pub control_random: Stream,
+    /// The clocks of the hosts of its sender and its receiver.
+    pub clocks: (HostClock, HostClock),
+    /// For a workload: its state and its transfers.
+    pub work: Option<Box<Work>>,
+    /// For a datagram source: its state and its next emission.
+    pub datagrams: Option<Box<(DatagramState, Option<Emission>)>>,
+    pub started_at: Time,
+    /// Of a source that receives reports: what its receiver has seen since the last one.
+    pub feedback: Option<Box<Feedback>>,
+    /// The current start, a later one after restarts, and its stop.
+    pub runs_since: Time,
+    pub stop: Option<Time>,
+    /// Time of the measurement window in which earlier starts were active.
+    active_before: Time,
+    /// Restarts, and the part of the window in the pause before each.
+    pauses: Vec<(Time, Time)>,
+    /// How many restarts have begun.
+    pub restarts: usize,
+    pub has_started: bool,
+    pub has_stopped: bool,
+    pub completed_at: Option<Time>,
+    /// Counters of its sources and its closed connections.
+    pub totals: Counts,
+}
+
+impl FlowState {
+    /// A flow before its start; `stream` gives its random streams by their names.
+    fn new(
+        spec: &FlowSpec,
+        clocks: (HostClock, HostClock),
+        work: impl FnOnce(Time) -> Option<Box<Work>>,
+        stream: impl Fn(&str) -> Stream,
+    ) -> Self {
+        let started_at = match spec.start {
+            Start::At(at) => at,
+            Start::Uniform(from, to) => {
+                Time::from_secs(stream("start").uniform_between(from.secs(), to.secs()))
             }
-            return;
-        }
-        let is_start = !self.flows[index].has_started;
-        self.flows[index].has_started = true;
-        let mut next = None;
-        match &spec.source {
-            SourceSpec::Greedy(_) => {
-                let owner = self.open(flow, u64::MAX, None);
-                self.pump(owner);
-            }
-            SourceSpec::Transfer(transfer) => {
-                let owner = self.open(flow, transfer.size.0, None);
-                self.pump(owner);
-            }
-            SourceSpec::Tcplib(tcplib) => {
-                let Some(mut random) = self.flows[index].random.take() else { return };
-                if !is_start {
-                    let conversation = tcplib.conversation(self.network.now, &mut random);
-                    let owner = self.open(flow, conversation.first_write, conversation.telnet);
-                    if self.connections[owner as usize].writes_on {
-                        self.schedule_write(owner);
-                    }
-                    self.pump(owner);
-                }
-                next = Some(self.network.now + tcplib.next_gap(&mut random));
-                self.flows[index].random = Some(random);
-            }
-            source if source.is_workload() => {
-                self.on_work(flow, is_start);
-                return;
-            }
-            _ => next = self.send_datagrams(flow, is_start),
-        }
-        match (next, self.flows[index].stop) {
-            (Some(at), Some(stop)) => self.network.events.push(at.min(stop), Event::Flow(flow)),
-            (Some(at), None) => self.network.events.push(at, Event::Flow(flow)),
-            (None, Some(stop)) => self.network.events.push(stop, Event::Flow(flow)),
-            (None, None) => {}
+        };
+        FlowState {
+            label: name_hash(&spec.name) as u32,
+            random: Some(stream("traffic")),
+            control_random: stream("control"),
+            clocks,
+            work: work(started_at),
+            datagrams: None,
+            feedback: spec.source.reports().map(|_| Box::default()),
+            started_at,
+            runs_since: started_at,
+            stop: spec.stop,
+            active_before: Time::ZERO,
+            pauses: Vec::new(),
+            restarts: 0,
+            has_started: false,
+            has_stopped: false,
+            completed_at: None,
+            totals: Counts::default(),
         }
     }
 
-    /// Restarts a stopped flow.
-    pub(super) fn restart(&mut self, index: usize) {
-        let active = self.present_activity(index);
-        let pause = self.window.overlap(self.activity_end(index), self.network.now);
-        let state = &mut self.flows[index];
-        state.active_before += active;
-        state.pauses.push((self.network.now, pause));
-        let restart = &self.scenario.flows[index].restarts[state.restarts];
-        state.restarts += 1;
-        state.runs_since = self.network.now;
-        state.stop = restart.stop;
-        state.has_started = false;
-        state.has_stopped = false;
+    /// Counts a new connection. Returns what identifies its packets in queues, and its number.
+    pub(super) fn count_opened(&mut self) -> (u32, u64) {
+        // Queues treat each connection of a flow as a separate flow.
+        let label = self.label.wrapping_add((self.totals.connections as u32).wrapping_mul(0x9e37_79b9));
+        self.totals.connections += 1;
+        (label, self.totals.connections)
+    }
+
+    /// When the activity since the current start ends, at the latest now. Arrivals count after the stop if they were sent
+    /// before it, and after the end of a workload if their connection was given up.
+    fn activity_end(&self, last_delivery: Time, now: Time) -> Time {
+        let stop = self.stop.map_or(Time::NEVER, |stop| stop.max(last_delivery));
+        let gave_up = self.totals.connections_given_up > 0;
+        let completed = self.completed_at.unwrap_or(Time::NEVER);
+        stop.min(if gave_up { completed.max(last_delivery) } else { completed }).min(now)
+    }
+
+    /// Active time within the measurement window until now.
+    pub(super) fn active(&self, last_delivery: Time, window: Interval, now: Time) -> Time {
+        self.active_before + window.overlap(self.runs_since, self.activity_end(last_delivery, now))
+    }
+
+    /// Starts again after a stop.
+    pub(super) fn restart(&mut self, restart: &Restart, last_delivery: Time, window: Interval, now: Time) {
+        self.active_before = self.active(last_delivery, window, now);
+        self.pauses.push((now, window.overlap(self.activity_end(last_delivery, now), now)));
+        self.restarts += 1;
+        self.runs_since = now;
+        self.stop = restart.stop;
+        self.has_started = false;
+        self.has_stopped = false;
     }
 
     /// A packet sent before a restart arrives after it: the flow was active during the pause.
-    pub(super) fn bridge_pauses(&mut self, flow: u32, sent: Time) {
-        let state = &mut self.flows[flow as usize];
-        while let Some((_, pause)) = state.pauses.pop_if(|(restart, _)| *restart > sent) {
-            state.active_before += pause;
+    pub(super) fn bridge_pauses(&mut self, sent: Time) {
+        while let Some((_, pause)) = self.pauses.pop_if(|(restart, _)| *restart > sent) {
+            self.active_before += pause;
         }
     }
+}
 
-    pub(super) fn stop_flow(&mut self, flow: u32) {
-        self.flows[flow as usize].has_stopped = true;
-        for owner in self.open_connections(flow) {
-            let connection = &mut self.connections[owner as usize];
-            connection.sender.close();
-            connection.writes_on = false;
-            connection.writer = None;
-            if connection.sender.is_complete() {
-                self.close(owner);
-            }
-        }
-    }
+/// Data and counters of a flow that each packet needs, in one cache line; see [`FlowState`] for the rest.
+#[derive(Clone, Debug, Default)]
+#[repr(align(64))]
+pub(super) struct HotFlowState {
+    /// The first hops of the forward and reverse paths.
+    pub begins: (u32, u32),
+    pub sizes: WireSizes,
+    /// A probe or the percentiles of delays follow its packets.
+    pub is_traced: bool,
+    /// Deliveries are traced or measured, or may bridge the pauses before restarts.
+    pub is_followed: bool,
+    /// Its receiver sends reports.
+    pub has_reports: bool,
+    /// Packets sent that have not arrived.
+    pub undelivered: u64,
+    pub bytes_on_wire: u64,
+    pub bytes_delivered: u64,
+    /// Those of the whole run, counted for probes only.
+    pub delivered: u64,
+    pub last_delivery: Time,
+}
 
-    /// Sends the current emission of a datagram source. Returns the time of the next one.
-    pub(super) fn send_datagrams(&mut self, flow: u32, is_start: bool) -> Option<Time> {
-        let source = &self.scenario.flows[flow as usize].source;
-        let state = &mut self.flows[flow as usize];
-        let mut random = state.random.take()?;
-        if is_start {
-            state.datagrams =
-                source.start_datagrams(&mut random).map(|datagrams| Box::new((datagrams, None)));
-        }
-        let began = state.runs_since;
-        let mut taken = state.datagrams.take()?;
-        let (datagrams, pending) = &mut *taken;
-        let next = loop {
-            let emission = pending.take().or_else(|| source.next_datagrams(datagrams, &mut random));
-            let Some(emission) = emission else { break None };
-            let at = began + emission.after_start;
-            if at > self.network.now {
-                *pending = Some(emission);
-                break Some(at);
-            }
-            self.send_emission(flow, emission);
-        };
-        let state = &mut self.flows[flow as usize];
-        state.datagrams = Some(taken);
-        state.random = Some(random);
-        next
-    }
-
-    pub(super) fn send_emission(&mut self, flow: u32, emission: Emission) {
-        let mut left = emission.bytes;
-        while left > 0 {
-            let size = left.min(u64::from(emission.packet)) as u32;
-            left -= u64::from(size);
-            self.send_datagram(flow, size);
-        }
-    }
-
-    pub(super) fn send_datagram(&mut self, flow: u32, size: u32) {
-        let is_measured = self.window.contains(self.network.now);
-        let state = &mut self.flows[flow as usize];
-        state.totals.segments_sent += 1;
-        let (label, number) = (state.label, state.totals.segments_sent);
-        let hot = &mut self.hot_flows[flow as usize];
-        hot.undelivered += 1;
+impl HotFlowState {
+    /// Counts a packet that is sent.
+    #[inline]
+    pub(super) fn count_sent(&mut self, size: u32, is_measured: bool) {
+        self.undelivered += 1;
         if is_measured {
-            hot.bytes_on_wire += u64::from(size);
+            self.bytes_on_wire += u64::from(size);
         }
-        self.conservation.sent += 1;
-        let packet = Packet {
-            size,
-            owner: flow,
-            generation: 0,
-            kind: PacketKind::Datagram,
-            ecn: self.scenario.flows[flow as usize].source.ecn(),
-            flow: label,
-            timestamp: self.network.now,
-            queueing: Time::ZERO,
-            payload: Payload::of_datagram(number),
+    }
+}
+
+/// All flows, in the order of the scenario.
+#[derive(Clone, Debug)]
+pub(super) struct Flows {
+    pub states: Vec<FlowState>,
+    pub hot: Vec<HotFlowState>,
+    /// Flows that the run waits for.
+    awaited: usize,
+}
+
+impl Index<u32> for Flows {
+    type Output = FlowState;
+
+    #[inline(always)]
+    fn index(&self, flow: u32) -> &FlowState {
+        &self.states[flow as usize]
+    }
+}
+
+impl IndexMut<u32> for Flows {
+    #[inline(always)]
+    fn index_mut(&mut self, flow: u32) -> &mut FlowState {
+        &mut self.states[flow as usize]
+    }
+}
+
+impl Flows {
+    /// The flows of a scenario before the run. Packets of those that are traced are followed one by one.
+    pub(super) fn new(
+        scenario: &Scenario,
+        routes: &Routes,
+        (seed, run): (u64, u64),
+        is_traced: impl Fn(usize) -> bool,
+    ) -> Self {
+        let nodes = Names::new(scenario.node_names());
+        let clock = |name: &str| {
+            let phase = nodes.index(name).map(|node| scenario.nodes[node].0.tick_phase);
+            host_clock(phase.unwrap_or_default(), || Stream::new(seed, run, &format!("node:{name}")))
         };
-        self.send(self.hot_flows[flow as usize].begins.0, packet);
+        let state = |(index, spec): (usize, &FlowSpec)| {
+            let stream = |part: &str| Stream::new(seed, run, &format!("flow:{}:{part}", spec.name));
+            let clocks = (clock(&spec.from), clock(&spec.to));
+            FlowState::new(spec, clocks, |start| Work::new(scenario, routes, index, start), stream)
+        };
+        let measures_delays = scenario.delay_percentiles;
+        let hot = |(index, &begins): (usize, &(u32, u32))| {
+            let (is_traced, spec) = (is_traced(index) || measures_delays, &scenario.flows[index]);
+            HotFlowState {
+                begins,
+                is_traced,
+                is_followed: is_traced || !spec.restarts.is_empty(),
+                has_reports: spec.source.reports().is_some(),
+                ..HotFlowState::default()
+            }
+        };
+        Flows {
+            states: scenario.flows.iter().enumerate().map(state).collect(),
+            hot: routes.begins.iter().enumerate().map(hot).collect(),
+            awaited: scenario.stop_when_complete.len(),
+        }
+    }
+
+    /// True if none remains that the run waits for.
+    #[inline(always)]
+    pub(super) fn have_completed(&self) -> bool {
+        self.awaited == 0
+    }
+
+    /// The last transfer of a flow has ended.
+    pub(super) fn complete(&mut self, flow: u32, scenario: &Scenario, now: Time) {
+        let spec = &scenario.flows[flow as usize];
+        let state = &mut self[flow];
+        if state.completed_at.is_none() && state.restarts >= spec.restarts.len() {
+            state.completed_at = Some(now);
+            if scenario.stop_when_complete.contains(&spec.name) {
+                self.awaited -= 1;
+            }
+        }
+    }
+}
+
+/// The clock of a host. A host's phase is drawn from its own stream, once for all its flows.
+fn host_clock(phase: TickPhase, random: impl Fn() -> Stream) -> HostClock {
+    match phase {
+        TickPhase::Random => HostClock::Fraction(random().uniform()),
+        TickPhase::At(at) => HostClock::At(at),
     }
 }

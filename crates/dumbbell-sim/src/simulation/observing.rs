@@ -1,16 +1,67 @@
-//! Keeping the journal of a flow, if one is requested. The event loop calls these methods around each step of a sender.
+//! Recording what connections do: by probes and, if one is requested, in the journal of a flow. The event loop calls
+//! these methods around each step of a sender.
 
 use super::Simulation;
+use super::payload::Payload;
 use crate::journal::{Journal, Place};
-use dumbbell_tcp::{AckSegment, DataSegment, Observation};
+use crate::quantity::Measure;
+use crate::trace::FlowEvent;
+use dumbbell_net::Packet;
+use dumbbell_tcp::{AckSegment, DataSegment, Observation, TcpEventKind};
+use dumbbell_units::Time;
 
 impl Simulation<'_> {
+    /// True if a probe or a journal records the events of a flow.
+    pub(super) fn keeps_events(&self, flow: u32) -> bool {
+        self.journal.as_ref().is_some_and(|journal| journal.is_of(flow)) || self.probes.keep_events(flow)
+    }
+
+    /// Records the state of a connection that is traced.
+    #[cold]
+    pub(super) fn record_flow(&mut self, owner: u32, flow: u32) {
+        let now = self.network.now;
+        if self.probes.measure_rtts()
+            && let Some(rtt) = self.connections[owner].new_rtt()
+            && self.window.contains(now)
+        {
+            self.probes.add_rtt(flow, rtt);
+        }
+        self.record_events(owner);
+        self.probes.record_sender(flow, now, &self.connections[owner].sender);
+    }
+
+    /// Records the events reported by a sender.
+    fn record_events(&mut self, owner: u32) {
+        let journal = self.journal.as_deref_mut();
+        self.probes.record_events(&mut self.connections[owner], journal, self.network.now);
+    }
+
+    /// A traced flow sends a segment.
+    #[cold]
+    pub(super) fn record_segment(&mut self, owner: u32, flow: u32, segment: DataSegment) {
+        let now = self.network.now;
+        self.probes.record(flow, Measure::SeqSent, now, segment.seq as f64);
+        // The events that led to the segment precede those that it causes.
+        self.record_events(owner);
+        self.probes.record_new_data(&mut self.connections[owner], segment, now);
+    }
+
+    /// A data segment of a traced flow is lost, at a time that may be ahead of or behind the clock.
+    pub(super) fn record_loss(&mut self, at: Time, packet: &Packet<Payload>) {
+        let connection = &self.connections[packet.owner];
+        let is_known = connection.generation == packet.generation;
+        let number = connection.tracer.as_ref().filter(|_| is_known).map(|tracer| tracer.number);
+        let seq = Some(packet.payload.segment(packet.ecn).seq);
+        let event = FlowEvent { at, kind: TcpEventKind::Loss, connection: number, seq, sender: None };
+        self.probes.record_event(packet.payload.flow(), event);
+    }
+
     /// The journal and what it needs to know of a connection; `None` unless the connection is observed now.
     fn observed(&mut self, owner: u32) -> Option<(&mut Journal, Place, Observation)> {
         let at = self.network.now;
-        let connection = &self.connections[owner as usize];
+        let connection = &self.connections[owner];
         let journal = self.journal.as_deref_mut().filter(|journal| journal.covers(connection.flow, at))?;
-        let number = connection.tracer.as_ref()?.number();
+        let number = connection.tracer.as_ref()?.number;
         if journal.quantities.is_empty() {
             journal.quantities = connection.sender.congestion().probes().to_vec();
         }
@@ -20,7 +71,7 @@ impl Simulation<'_> {
     /// A step of a sender begins, unless one is in progress.
     #[cold]
     pub(super) fn begin_step(&mut self, owner: u32) {
-        let cause = self.connections[owner as usize].sender.retransmission_cause();
+        let cause = self.connections[owner].sender.retransmission_cause();
         if let Some((journal, _, state)) = self.observed(owner) {
             if journal.is_in_step() {
                 journal.expect(cause);

@@ -1,19 +1,16 @@
 //! Packets at hosts: drops, delivery, and answers. See [`forwarding`](crate::forwarding) for packets on links.
 
+use super::Simulation;
+use super::connections::Connection;
+use super::ledger::Drop;
 use super::payload::Payload;
-use super::{Connection, Drop, Simulation};
 use crate::events::{Event, Noted};
 use crate::forwarding::{Forwarding, LinkDrop, Network};
 use crate::network::After;
 use crate::quantity::Measure;
 use dumbbell_net::{Link, Packet, PacketKind};
 use dumbbell_tcp::AckSegment;
-use dumbbell_units::{Ecn, Time, prefetch, prefetch_from};
-use std::mem::offset_of;
-
-/// With more connections than this, the data of a connection has left the nearest cache since its last packet, unless the
-/// packets of a connection follow each other.
-const CACHED_CONNECTIONS: usize = 64;
+use dumbbell_units::{Ecn, Time};
 
 impl Forwarding<Payload> for Simulation<'_> {
     #[inline(always)]
@@ -30,12 +27,12 @@ impl Forwarding<Payload> for Simulation<'_> {
     fn on_drop(&mut self, packet: &Packet<Payload>, drop: &LinkDrop) {
         let &LinkDrop { at, link, data_seen, .. } = drop;
         if at <= self.scenario.duration {
-            self.record_drop(at, link, data_seen.filter(|_| packet.kind.is_data()));
+            self.probes.record_drop(at, link, data_seen.filter(|_| packet.kind.is_data()));
         }
         let (flow, is_segment) = match packet.kind {
             PacketKind::Syn => (Some(packet.payload.flow()), false),
             PacketKind::Data => {
-                if self.hot_flows[packet.payload.flow() as usize].is_traced {
+                if self.flows.hot[packet.payload.flow() as usize].is_traced {
                     self.record_loss(at, packet);
                 }
                 (Some(packet.payload.flow()), true)
@@ -47,20 +44,19 @@ impl Forwarding<Payload> for Simulation<'_> {
             }
             PacketKind::Report => (None, false),
         };
-        let drop = Drop { at, flow, is_segment };
-        if at <= self.horizon() { self.count_drop(&drop) } else { self.unsettled_drops.push(drop) }
+        self.ledger.enter(Drop { at, flow, is_segment }, self.horizon(), self.window);
     }
 
     #[cold]
     fn on_duplicate(&mut self, packet: &Packet<Payload>) -> Packet<Payload> {
-        self.conservation.duplicated += 1;
+        self.ledger.counts.duplicated += 1;
         let mut copy = *packet;
         match packet.kind {
             PacketKind::Data | PacketKind::Syn => {
-                self.hot_flows[packet.payload.flow() as usize].undelivered += 1;
+                self.flows.hot[packet.payload.flow() as usize].undelivered += 1;
             }
             PacketKind::Datagram => {
-                self.hot_flows[packet.owner as usize].undelivered += 1;
+                self.flows.hot[packet.owner as usize].undelivered += 1;
                 copy.payload = packet.payload.copied();
             }
             PacketKind::Ack => copy.payload = self.reports.copy(&packet.payload),
@@ -76,7 +72,9 @@ impl Forwarding<Payload> for Simulation<'_> {
 
     #[cold]
     fn on_entering(&mut self, link: u32, at: Time, packet: &Packet<Payload>) {
-        self.see_entering(link, at, packet);
+        if let Some(capture) = &mut self.capture {
+            capture.see_entering(link, at, packet, &mut self.reports);
+        }
     }
 
     #[inline(always)]
@@ -87,10 +85,10 @@ impl Forwarding<Payload> for Simulation<'_> {
     #[inline]
     fn answer(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let owner = packet.owner;
-        if self.capture.is_some() {
-            self.see_arrived(at, packet);
+        if let Some(capture) = &mut self.capture {
+            capture.see_arrived(at, packet, &self.reports);
         }
-        if self.connections[owner as usize].receiver.is_delaying() {
+        if self.connections[owner].receiver.is_delaying() {
             self.acknowledge_waiting(at, packet);
         }
         let begin = self.receive(at, packet);
@@ -102,7 +100,7 @@ impl Forwarding<Payload> for Simulation<'_> {
 
     #[inline(always)]
     fn prefetches(&self) -> bool {
-        self.connections.len() > CACHED_CONNECTIONS
+        self.connections.are_many()
     }
 
     #[inline(never)]
@@ -112,8 +110,8 @@ impl Forwarding<Payload> for Simulation<'_> {
         let leads_to_receiver =
             self.network.hops.get(hop as usize + 2).is_some_and(|hop| hop.after == After::Receiver);
         // The owner of a datagram is a flow; the prefetch is then useless but harmless.
-        if leads_to_receiver && let Some(connection) = self.connections.get(owner as usize) {
-            connection.receiver.prefetch();
+        if leads_to_receiver {
+            self.connections.prefetch_receiver(owner);
         }
     }
 }
@@ -132,6 +130,15 @@ impl Simulation<'_> {
             let packet = self.network.in_flight.take(slot);
             self.deliver(packet);
             next = if is_ordered { None } else { self.next_unordered(number) };
+        }
+    }
+
+    /// A packet that is stored in a slot arrives at its host now.
+    #[cold]
+    #[inline(never)]
+    fn see_delivered(&mut self, slot: u32) {
+        if let Some(capture) = &mut self.capture {
+            capture.see_arrived(self.network.now, self.network.in_flight.packet(slot), &self.reports);
         }
     }
 
@@ -155,7 +162,7 @@ impl Simulation<'_> {
     /// Prefetches what the next event needs, unless it concerns the same connection as the current one.
     #[inline(always)]
     pub(super) fn prefetch_next(&self, current: u32) {
-        if self.connections.len() > CACHED_CONNECTIONS {
+        if self.connections.are_many() {
             self.prefetch_next_event(current);
         }
     }
@@ -172,12 +179,8 @@ impl Simulation<'_> {
             Some((_, Event::Deadline(owner))) => owner,
             _ => return,
         };
-        if owner != current
-            && let Some(connection) = self.connections.get(owner as usize)
-        {
-            prefetch_from(&connection.flow, offset_of!(Connection, receiver));
-            prefetch(&connection.deadline_at);
-            connection.sender.prefetch_queues();
+        if owner != current {
+            self.connections.prefetch(owner);
         }
     }
 
@@ -207,7 +210,7 @@ impl Simulation<'_> {
     /// before or forced out by the segment.
     #[inline(never)]
     fn acknowledge_waiting(&mut self, at: Time, packet: &Packet<Payload>) {
-        let connection = &self.connections[packet.owner as usize];
+        let connection = &self.connections[packet.owner];
         let due = connection.receiver.next_deadline();
         if due < at && connection.generation == packet.generation {
             self.acknowledge_late(due, packet.owner);
@@ -219,45 +222,17 @@ impl Simulation<'_> {
 
     /// A delayed acknowledgement is due before the next segment arrives.
     fn acknowledge_late(&mut self, due: Time, owner: u32) {
-        if let Some(ack) = self.connections[owner as usize].receiver.on_deadline(due) {
-            self.note_at(due, Noted::DelayedAck.of(owner), 0);
+        if let Some(ack) = self.connections[owner].receiver.on_deadline(due) {
+            self.fingerprint.note(due, Noted::DelayedAck, owner, 0);
             let (begin, packet) = self.packet_of(owner, &ack);
             self.forward(due, begin, packet);
-        }
-    }
-
-    /// `lost` is the number of a data packet that an impairment lost.
-    fn record_drop(&mut self, at: Time, link: u32, lost: Option<u64>) {
-        for &probe in &self.link_probes[link as usize] {
-            let recording = &mut self.recordings[probe as usize];
-            if recording.quantity.is(Measure::Drops) {
-                let dropped = recording.last().unwrap_or(0.0) + 1.0;
-                recording.record(at, Some(dropped));
-            } else if recording.quantity.is(Measure::Losses)
-                && let Some(lost) = lost
-            {
-                recording.record(at, Some(lost as f64));
-            }
-        }
-    }
-
-    fn count_drop(&mut self, drop: &Drop) {
-        self.conservation.dropped += 1;
-        self.measured_drops += u64::from(self.window.contains(drop.at));
-        if let Some(flow) = drop.flow {
-            let state = &mut self.flows[flow as usize];
-            state.packets_dropped += 1;
-            if self.window.contains(drop.at) {
-                state.segments_lost += u64::from(drop.is_segment);
-            }
         }
     }
 
     /// Counts deferred drops up to now.
     pub(super) fn settle_counts(&mut self) {
         let now = self.network.now;
-        let due: Vec<Drop> = self.unsettled_drops.extract_if(.., |drop| drop.at <= now).collect();
-        due.iter().for_each(|drop| self.count_drop(drop));
+        self.ledger.settle(now, self.window);
         self.network.links.iter_mut().for_each(|link| link.settle(now));
     }
 
@@ -265,7 +240,7 @@ impl Simulation<'_> {
     pub(super) fn deliver(&mut self, mut packet: Packet<Payload>) {
         match packet.kind {
             PacketKind::Data | PacketKind::Syn => {
-                if self.connections[packet.owner as usize].receiver.is_delaying()
+                if self.connections[packet.owner].receiver.is_delaying()
                     && let Some((begin, early)) = self.acknowledge_before(self.network.now, &packet)
                 {
                     self.send(begin, early);
@@ -277,15 +252,15 @@ impl Simulation<'_> {
                 }
             }
             PacketKind::Ack => {
-                self.conservation.delivered += 1;
+                self.ledger.counts.delivered += 1;
                 let ack = self.reports.take(&packet);
-                self.note(Noted::Ack.of(packet.owner), ack.ack);
-                let connection = &mut self.connections[packet.owner as usize];
-                if connection.generation == packet.generation && connection.is_open {
+                self.fingerprint.note(self.network.now, Noted::Ack, packet.owner, ack.ack);
+                let connection = &mut self.connections[packet.owner];
+                if connection.takes(&packet) {
                     if self.journal.is_some() {
                         self.begin_step(packet.owner);
                     }
-                    let connection = &mut self.connections[packet.owner as usize];
+                    let connection = &mut self.connections[packet.owner];
                     connection.sender.on_ack(self.network.now, &ack, packet.queueing);
                     if self.journal.is_some() {
                         self.end_ack(packet.owner, &ack);
@@ -294,18 +269,23 @@ impl Simulation<'_> {
                 }
             }
             PacketKind::Datagram => {
-                self.conservation.delivered += 1;
-                self.hot_flows[packet.owner as usize].undelivered -= 1;
-                self.note(Noted::Datagram.of(packet.owner), u64::from(packet.size));
+                self.ledger.counts.delivered += 1;
+                self.flows.hot[packet.owner as usize].undelivered -= 1;
+                self.fingerprint.note(
+                    self.network.now,
+                    Noted::Datagram,
+                    packet.owner,
+                    u64::from(packet.size),
+                );
                 let new = if packet.payload.is_copy() { 0 } else { u64::from(packet.size) };
                 self.count_delivered(self.network.now, packet.owner, new, &packet);
-                if self.hot_flows[packet.owner as usize].has_reports && !packet.payload.is_copy() {
+                if self.flows.hot[packet.owner as usize].has_reports && !packet.payload.is_copy() {
                     self.note_datagram(&packet);
                 }
             }
             PacketKind::Report => {
-                self.conservation.delivered += 1;
-                self.note(Noted::Report.of(packet.owner), u64::from(packet.size));
+                self.ledger.counts.delivered += 1;
+                self.fingerprint.note(self.network.now, Noted::Report, packet.owner, u64::from(packet.size));
                 self.on_report(&packet);
             }
         }
@@ -314,13 +294,12 @@ impl Simulation<'_> {
     /// The acknowledgement of earlier data that the arrival of a segment forces out, and the first hop of its path.
     #[inline(never)]
     fn acknowledge_before(&mut self, at: Time, packet: &Packet<Payload>) -> Option<(u32, Packet<Payload>)> {
-        let connection = &mut self.connections[packet.owner as usize];
-        if packet.kind == PacketKind::Syn || connection.generation != packet.generation || !connection.is_open
-        {
+        let connection = &mut self.connections[packet.owner];
+        if packet.kind == PacketKind::Syn || !connection.takes(packet) {
             return None;
         }
         let ack = connection.receiver.acknowledge_before(packet.ecn)?;
-        self.note_at(at, Noted::DelayedAck.of(packet.owner), ack.ack);
+        self.fingerprint.note(at, Noted::DelayedAck, packet.owner, ack.ack);
         Some(self.packet_of(packet.owner, &ack))
     }
 
@@ -329,11 +308,11 @@ impl Simulation<'_> {
     #[inline]
     fn receive(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let segment = packet.payload.segment(packet.ecn);
-        self.conservation.delivered += 1;
-        self.hot_flows[packet.payload.flow() as usize].undelivered -= 1;
-        self.note_at(at, Noted::Segment.of(packet.owner), segment.seq);
-        let connection = &mut self.connections[packet.owner as usize];
-        if connection.generation != packet.generation || !connection.is_open {
+        self.ledger.counts.delivered += 1;
+        self.flows.hot[packet.payload.flow() as usize].undelivered -= 1;
+        self.fingerprint.note(at, Noted::Segment, packet.owner, segment.seq);
+        let connection = &mut self.connections[packet.owner];
+        if !connection.takes(packet) {
             return None;
         }
         let before = connection.receiver.rcv_nxt();
@@ -348,48 +327,37 @@ impl Simulation<'_> {
     #[inline]
     fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64, packet: &Packet<Payload>) {
         let is_measured = self.window.contains(at);
-        let hot = &mut self.hot_flows[flow as usize];
+        let hot = &mut self.flows.hot[flow as usize];
         if is_measured {
             hot.bytes_delivered += bytes;
             hot.last_delivery = at;
         }
         if hot.is_followed {
-            let sent = packet.timestamp;
-            if is_measured && packet.kind != PacketKind::Syn && !self.delays.is_empty() {
-                self.delays[flow as usize].add(at.since(sent).0);
-            }
-            self.follow_delivery(flow, bytes, sent, is_measured);
-        }
-    }
-
-    /// Adds the round-trip time of the latest acknowledgement of a connection, if it gave one.
-    pub(super) fn measure_rtt(&mut self, owner: u32) {
-        let connection = &mut self.connections[owner as usize];
-        let stats = connection.sender.stats();
-        let is_new = stats.rtt_count > connection.rtts_measured;
-        connection.rtts_measured = stats.rtt_count;
-        if is_new && self.window.contains(self.network.now) {
-            self.rtts[connection.flow as usize].add(Time::from_secs(stats.rtt_latest).0);
+            self.follow_delivery(at, flow, bytes, packet);
         }
     }
 
     #[cold]
-    fn follow_delivery(&mut self, flow: u32, bytes: u64, sent: Time, is_measured: bool) {
-        if is_measured {
-            self.bridge_pauses(flow, sent);
+    fn follow_delivery(&mut self, at: Time, flow: u32, bytes: u64, packet: &Packet<Payload>) {
+        let sent = packet.timestamp;
+        if self.window.contains(at) {
+            if packet.kind != PacketKind::Syn {
+                self.probes.add_delay(flow, at.since(sent));
+            }
+            self.flows[flow].bridge_pauses(sent);
         }
-        let hot = &mut self.hot_flows[flow as usize];
+        let hot = &mut self.flows.hot[flow as usize];
         if hot.is_traced {
             hot.delivered += bytes;
             let delivered = hot.delivered as f64;
-            self.record(flow, Measure::Delivered, Some(delivered));
+            self.probes.record(flow, Measure::Delivered, self.network.now, delivered);
         }
     }
 
     /// The packet of an acknowledgement, and the first hop of its path.
     #[inline(never)]
     pub(super) fn packet_of(&mut self, owner: u32, ack: &AckSegment) -> (u32, Packet<Payload>) {
-        let Connection { flow, generation, label, .. } = self.connections[owner as usize];
+        let Connection { flow, generation, label, .. } = self.connections[owner];
         let mut packet = Packet {
             size: 0,
             owner,
@@ -408,8 +376,8 @@ impl Simulation<'_> {
     /// ECN-capable (RFC 3168 §6.1.4).
     #[inline(always)]
     fn put_acknowledgement(&mut self, packet: &mut Packet<Payload>, flow: u32, ack: &AckSegment) -> u32 {
-        self.conservation.sent += 1;
-        let hot = &self.hot_flows[flow as usize];
+        self.ledger.counts.sent += 1;
+        let hot = &self.flows.hot[flow as usize];
         packet.size = hot.sizes.acknowledgement(&ack.sack);
         packet.kind = PacketKind::Ack;
         packet.ecn = Ecn::NotEct;

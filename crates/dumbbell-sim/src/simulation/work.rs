@@ -4,7 +4,6 @@ use super::Simulation;
 use crate::events::Event;
 use crate::network::Routes;
 use crate::outcome::{Percentiles, TransfersOutcome};
-use crate::quantity::Measure;
 use crate::scenario::Scenario;
 use crate::trace::TransferRow;
 use dumbbell_net::{Ended, Order, Playback, SourceSpec, Turn, WorkloadState};
@@ -40,6 +39,22 @@ struct Group {
     opens: bool,
     /// Segments retransmitted and timeouts.
     counts: (u64, u64),
+}
+
+impl Group {
+    /// Its row while it has not ended.
+    fn row(&self, kind: &'static str) -> TransferRow {
+        TransferRow {
+            began: self.began,
+            kind,
+            connection: None,
+            bytes: None,
+            completion: None,
+            slowdown: None,
+            segments_retransmitted: self.counts.0,
+            timeouts: self.counts.1,
+        }
+    }
 }
 
 /// A connection that stays open between transfers.
@@ -144,18 +159,13 @@ fn counters(stats: &SenderStats) -> (u64, u64) {
 }
 
 impl Simulation<'_> {
-    /// True if the pending event of a flow is obsolete, because another one has become due.
-    pub(super) fn is_obsolete(&self, flow: usize) -> bool {
-        self.flows[flow].work.as_ref().is_some_and(|work| work.due != self.network.now)
-    }
-
     /// The event of a workload has come: its start, or its next action.
     pub(super) fn on_work(&mut self, flow: u32, is_start: bool) {
         let window = self.window;
         if is_start {
             self.drop_group(flow);
         }
-        if let Some(work) = &mut self.flows[flow as usize].work {
+        if let Some(work) = &mut self.flows[flow].work {
             work.due = Time::NEVER;
             if is_start {
                 work.state = None;
@@ -178,10 +188,10 @@ impl Simulation<'_> {
 
     /// The flow of a workload has stopped, and starts again at `restart`.
     pub(super) fn stop_work(&mut self, flow: u32, restart: Option<Time>) {
-        let played = self.playback(flow as usize);
-        if let Some(work) = &mut self.flows[flow as usize].work {
+        let source = &self.scenario.flows[flow as usize].source;
+        if let Some(work) = &mut self.flows[flow].work {
+            work.played = work.playback(source, self.network.now);
             work.state = None;
-            work.played = played;
             work.due = restart.unwrap_or(Time::NEVER);
         }
     }
@@ -192,22 +202,22 @@ impl Simulation<'_> {
         flow: u32,
         act: impl FnOnce(&SourceSpec, &mut Option<WorkloadState>, &mut Turn<'_>),
     ) {
-        let (index, now) = (flow as usize, self.network.now);
-        if self.flows[index].has_stopped {
+        let now = self.network.now;
+        if self.flows[flow].has_stopped {
             return;
         }
-        let source = &self.scenario.flows[index].source;
-        let Some(mut random) = self.flows[index].random.take() else { return };
+        let source = &self.scenario.flows[flow as usize].source;
+        let Some(mut random) = self.flows[flow].random.take() else { return };
         let mut orders = Vec::new();
-        if let Some(work) = &mut self.flows[index].work {
+        if let Some(work) = &mut self.flows[flow].work {
             orders = std::mem::take(&mut work.orders);
             act(source, &mut work.state, &mut Turn { now, random: &mut random, orders: &mut orders });
         }
-        self.flows[index].random = Some(random);
+        self.flows[flow].random = Some(random);
         for order in orders.drain(..) {
             self.carry_out(flow, order);
         }
-        let state = &mut self.flows[index];
+        let state = &mut self.flows[flow];
         let Some(work) = &mut state.work else { return };
         work.orders = orders;
         let Some(workload) = &work.state else { return };
@@ -217,19 +227,7 @@ impl Simulation<'_> {
             self.network.events.push(work.due, Event::Flow(flow));
         }
         if source.is_finished(workload) {
-            self.complete(flow);
-        }
-    }
-
-    /// The last transfer of a flow has ended.
-    pub(super) fn complete(&mut self, flow: u32) {
-        let spec = &self.scenario.flows[flow as usize];
-        let state = &mut self.flows[flow as usize];
-        if state.completed_at.is_none() && state.restarts >= spec.restarts.len() {
-            state.completed_at = Some(self.network.now);
-            if self.scenario.stop_when_complete.contains(&spec.name) {
-                self.to_complete -= 1;
-            }
+            self.flows.complete(flow, self.scenario, now);
         }
     }
 
@@ -260,7 +258,7 @@ impl Simulation<'_> {
     }
 
     fn count_work(&mut self, flow: u32, count: impl FnOnce(&mut Work)) {
-        if let Some(work) = &mut self.flows[flow as usize].work {
+        if let Some(work) = &mut self.flows[flow].work {
             count(work);
         }
     }
@@ -271,7 +269,7 @@ impl Simulation<'_> {
     }
 
     fn kept(&self, flow: u32, slot: u32) -> Option<Kept> {
-        self.flows[flow as usize].work.as_ref()?.kept.get(slot as usize).copied().flatten()
+        self.flows[flow].work.as_ref()?.kept.get(slot as usize).copied().flatten()
     }
 
     /// Begins a transfer. The end of every transfer is sent at once, in spite of Nagle's algorithm, also on a connection
@@ -280,12 +278,12 @@ impl Simulation<'_> {
         let used = over.and_then(|slot| self.kept(flow, slot));
         let (owner, number) = match used {
             Some(Kept { owner, number }) => {
-                self.connections[owner as usize].sender.write(bytes);
+                self.connections[owner].sender.write(bytes);
                 (owner, number)
             }
             None => {
                 let owner = self.open(flow, bytes, None);
-                (owner, self.flows[flow as usize].totals.connections)
+                (owner, self.flows[flow].totals.connections)
             }
         };
         let opens = used.is_none();
@@ -299,8 +297,8 @@ impl Simulation<'_> {
                 work.kept[slot] = Some(Kept { owner, number });
             }
         });
-        let (now, restarts) = (self.network.now, self.flows[flow as usize].restarts);
-        let connection = &mut self.connections[owner as usize];
+        let (now, restarts) = (self.network.now, self.flows[flow].restarts);
+        let connection = &mut self.connections[owner];
         let task = Task {
             began: now,
             bytes,
@@ -320,7 +318,7 @@ impl Simulation<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn on_all_acknowledged(&mut self, owner: u32) {
-        let connection = &mut self.connections[owner as usize];
+        let connection = &mut self.connections[owner];
         let Some(task) = connection.task.take() else {
             self.close(owner);
             return;
@@ -328,7 +326,7 @@ impl Simulation<'_> {
         let flow = connection.flow;
         let is_complete = connection.sender.snd_una() >= task.end;
         let is_kept = task.over.is_some() && self.is_current(flow, &task);
-        self.connections[owner as usize].writes_on = is_kept;
+        self.connections[owner].writes_on = is_kept;
         self.end_transfer(owner, flow, &task, is_complete);
         if !is_kept {
             self.close(owner);
@@ -338,7 +336,7 @@ impl Simulation<'_> {
 
     /// A connection with a transfer is given up.
     pub(super) fn give_up_transfer(&mut self, owner: u32) {
-        let connection = &mut self.connections[owner as usize];
+        let connection = &mut self.connections[owner];
         let Some(task) = connection.task.take() else { return };
         let flow = connection.flow;
         if let Some(slot) = task.over {
@@ -352,7 +350,7 @@ impl Simulation<'_> {
 
     /// True unless the flow has stopped since a transfer began.
     fn is_current(&self, flow: u32, task: &Task) -> bool {
-        let state = &self.flows[flow as usize];
+        let state = &self.flows[flow];
         !state.has_stopped && state.restarts == task.restarts
     }
 
@@ -370,11 +368,11 @@ impl Simulation<'_> {
 
     /// Measures a transfer that has ended.
     fn end_transfer(&mut self, owner: u32, flow: u32, task: &Task, is_complete: bool) {
-        let (retransmitted, timeouts) = counters(self.connections[owner as usize].sender.stats());
+        let (retransmitted, timeouts) = counters(self.connections[owner].sender.stats());
         let counts = (retransmitted - task.before.0, timeouts - task.before.1);
         let completion = is_complete.then(|| self.network.now.since(task.began));
         let (tcp, counts_groups) = (self.tcp(flow), self.counts_groups(flow));
-        let is_same_run = self.flows[flow as usize].restarts == task.restarts;
+        let is_same_run = self.flows[flow].restarts == task.restarts;
         let is_measured = self.window.contains(task.began);
         let mut slowdown = None;
         self.count_work(flow, |work| {
@@ -387,7 +385,7 @@ impl Simulation<'_> {
             }
         });
         let Some((kind, _)) = self.scenario.flows[flow as usize].source.transfer_names() else { return };
-        self.record_transfer(
+        self.probes.record_transfer(
             flow,
             TransferRow {
                 began: task.began,
@@ -408,41 +406,21 @@ impl Simulation<'_> {
         let Some((_, Some(kind))) = self.scenario.flows[flow as usize].source.transfer_names() else {
             return;
         };
-        let Some(work) = &mut self.flows[flow as usize].work else { return };
+        let Some(work) = &mut self.flows[flow].work else { return };
         let Some(group) = work.group.take() else { return };
         let completion = is_complete.then(|| now.since(group.began));
         let slowdown = completion.map(|took| took.secs() / work.ideal.time(tcp, bytes, group.opens));
         if window.contains(group.began) {
             work.measure(completion, slowdown);
         }
-        self.record_transfer(
-            flow,
-            TransferRow {
-                began: group.began,
-                kind,
-                connection: None,
-                bytes: Some(bytes),
-                completion,
-                slowdown,
-                segments_retransmitted: group.counts.0,
-                timeouts: group.counts.1,
-            },
-        );
-    }
-
-    fn record_transfer(&mut self, flow: u32, row: TransferRow) {
-        for &probe in &self.flow_probes[flow as usize] {
-            let recording = &mut self.recordings[probe as usize];
-            if recording.quantity.is(Measure::Transfers) {
-                recording.transfers.push(row);
-            }
-        }
+        let row = TransferRow { bytes: Some(bytes), completion, slowdown, ..group.row(kind) };
+        self.probes.record_transfer(flow, row);
     }
 
     /// Records the transfers and groups that are in progress at the end.
     pub(super) fn record_unfinished(&mut self) {
-        for owner in 0..self.connections.len() as u32 {
-            let connection = &mut self.connections[owner as usize];
+        for owner in self.connections.owners() {
+            let connection = &mut self.connections[owner];
             if connection.is_open
                 && let Some(task) = connection.task.take()
             {
@@ -450,7 +428,7 @@ impl Simulation<'_> {
                 self.end_transfer(owner, flow, &task, false);
             }
         }
-        (0..self.flows.len() as u32).for_each(|flow| self.drop_group(flow));
+        (0..self.flows.states.len() as u32).for_each(|flow| self.drop_group(flow));
     }
 
     /// Records the group of a flow that is in progress and will not end.
@@ -458,49 +436,39 @@ impl Simulation<'_> {
         let Some((_, Some(kind))) = self.scenario.flows[flow as usize].source.transfer_names() else {
             return;
         };
-        let Some(group) = self.flows[flow as usize].work.as_mut().and_then(|work| work.group.take()) else {
+        let Some(group) = self.flows[flow].work.as_mut().and_then(|work| work.group.take()) else {
             return;
         };
-        self.record_transfer(
-            flow,
-            TransferRow {
-                began: group.began,
-                kind,
-                connection: None,
-                bytes: None,
-                completion: None,
-                slowdown: None,
-                segments_retransmitted: group.counts.0,
-                timeouts: group.counts.1,
-            },
-        );
-    }
-
-    /// The results of a flow's workload.
-    pub(super) fn transfers_outcome(&self, flow: usize) -> Option<TransfersOutcome> {
-        let work = self.flows[flow].work.as_ref()?;
-        Some(TransfersOutcome {
-            begun: work.begun,
-            completed: work.completions.count(),
-            refused: work.refused,
-            completion_s: Percentiles::of_times(&work.completions),
-            slowdown: Percentiles::of(&work.slowdowns, SLOWDOWN),
-        })
-    }
-
-    /// What the viewer of a flow of adaptive video saw.
-    pub(super) fn playback(&self, flow: usize) -> Option<Playback> {
-        let work = self.flows[flow].work.as_ref()?;
-        let source = &self.scenario.flows[flow].source;
-        let now = work.state.as_ref().and_then(|state| source.playback(state, self.network.now));
-        match (&work.played, now) {
-            (Some(played), Some(now)) => Some(played.and(&now)),
-            (played, now) => now.or(*played),
-        }
+        self.probes.record_transfer(flow, group.row(kind));
     }
 }
 
 impl Work {
+    /// True if its pending event is the one that has come at `now`, not an obsolete one.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.due == now
+    }
+
+    /// The transfers of the workload.
+    pub(super) fn outcome(&self) -> TransfersOutcome {
+        TransfersOutcome {
+            begun: self.begun,
+            completed: self.completions.count(),
+            refused: self.refused,
+            completion_s: Percentiles::of_times(&self.completions),
+            slowdown: Percentiles::of(&self.slowdowns, SLOWDOWN),
+        }
+    }
+
+    /// What the viewer of adaptive video has seen until now.
+    pub(super) fn playback(&self, source: &SourceSpec, now: Time) -> Option<Playback> {
+        let present = self.state.as_ref().and_then(|state| source.playback(state, now));
+        match (&self.played, present) {
+            (Some(played), Some(present)) => Some(played.and(&present)),
+            (played, present) => present.or(*played),
+        }
+    }
+
     fn measure(&mut self, completion: Option<Time>, slowdown: Option<f64>) {
         if let (Some(took), Some(slowdown)) = (completion, slowdown) {
             self.completions.add(took.0);

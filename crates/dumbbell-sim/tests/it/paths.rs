@@ -1,7 +1,6 @@
 //! Packets on `Paths` fare as those of the simulation: the same departures, drops, marks and backlogs.
 
 use crate::common::outcome_of;
-use dumbbell_net::LinkStats;
 use dumbbell_net::{Packet, PacketKind};
 use dumbbell_sim::flows::{FlowSpec, Start};
 use dumbbell_sim::paths::{Crossing, Delivery, Direction, LinkEvent, Paths};
@@ -112,26 +111,6 @@ fn carry(scenario: &Scenario, tick: Option<&mut dyn FnMut() -> u64>) -> Carried 
     Carried { deliveries, drops, paths }
 }
 
-/// The row of a link, as the simulation computes it.
-fn row(name: &str, stats: &LinkStats, scenario: &Scenario) -> LinkOutcome {
-    let window = (scenario.measure_until().0 - scenario.measure_from.0) as f64;
-    LinkOutcome {
-        name: name.into(),
-        utilization: stats.busy as f64 / window,
-        drops_queue: stats.drops_queue,
-        drops_early: stats.drops_early,
-        drops_policer: stats.drops_policer,
-        drops_impairment: stats.drops_impairment,
-        duplicates: u64::from(stats.duplicates),
-        marks: stats.marks,
-        packets: stats.packets,
-        wait_mean_s: stats.wait_mean(),
-        backlog_mean_packets: stats.waited as f64 / window,
-        backlog_max_packets: u64::from(stats.backlog_max),
-        ..LinkOutcome::default()
-    }
-}
-
 /// The times and values of a recording of the simulation.
 fn recorded(outcome: &Outcome, name: &str, quantity: &str) -> Vec<(f64, f64)> {
     let mut all = outcome.recordings.iter();
@@ -143,9 +122,10 @@ fn recorded(outcome: &Outcome, name: &str, quantity: &str) -> Vec<(f64, f64)> {
 /// Links on paths have the counters, backlogs and drops of those of the simulation.
 fn assert_same_links(scenario: &Scenario, outcome: &Outcome, carried: &mut Carried, what: &str) {
     let end = scenario.duration.secs();
+    let window = scenario.measure_until().since(scenario.measure_from);
     for (index, link) in scenario.links.iter().enumerate() {
         let name = &link.name;
-        let here = row(name, carried.paths.stats(index as u32), scenario);
+        let here = LinkOutcome::new(name, carried.paths.stats(index as u32), None, window);
         assert_eq!(format!("{here:?}"), format!("{:?}", outcome.links[index]), "{what}");
         let mut last = None;
         let mut backlog: Vec<(f64, f64)> = Vec::new();
