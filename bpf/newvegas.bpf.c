@@ -50,17 +50,7 @@ static __always_inline void enter_state(struct sock *sk, u8 new_state)
 		skip_slow_start(tp, &banded->vegas);
 }
 
-#include "delay_reactions.h"
-
-SEC("struct_ops")
-void BPF_PROG(init, struct sock *sk)
-{
-	const struct band_rules rules = band_rules();
-	struct banded *banded = inet_csk_ca(sk);
-
-	vegas_init(tcp_sk(sk), &banded->vegas);
-	reset_band(banded, &rules);
-}
+#include "band_reactions.h"
 
 SEC("struct_ops")
 void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)

@@ -91,14 +91,7 @@ static __always_inline u32 reduced_ssthresh(struct sock *sk)
 	return bandwidth_ssthresh(tp, &westwood->state, westwood->has_sample, westwood->bandwidth, true);
 }
 
-static __always_inline void enter_state(struct sock *sk, u8 new_state)
-{
-	struct westwood *westwood = inet_csk_ca(sk);
-
-	bandwidth_react(tcp_sk(sk), &westwood->state, new_state);
-}
-
-#include "reactions.h"
+#include "bandwidth_reactions.h"
 
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
@@ -134,16 +127,6 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 		westwood->has_sample = 1;
 	}
 	tell(sk, &westwood->state, westwood->has_sample, westwood->bandwidth);
-}
-
-SEC("struct_ops")
-void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	struct westwood *westwood = inet_csk_ca(sk);
-
-	set_later_ssthresh(tp, &westwood->state.window);
-	reno_grow(tp, &westwood->state.window, acked);
 }
 
 CONGESTION_CONTROL = {

@@ -89,6 +89,22 @@ impl Delays {
         let current = self.newest.iter().copied().fold(f64::INFINITY, least);
         current.is_finite().then(|| current - self.base())
     }
+
+    /// The value of the probe at this index: base delay, queueing delay.
+    pub(crate) fn probe(&self, index: usize) -> Option<f64> {
+        match index {
+            0 => Some(self.base()).filter(|base| base.is_finite()),
+            1 => self.queueing(),
+            _ => None,
+        }
+    }
+}
+
+/// Congestion: halves a window to no less than `floor` bytes, or sets it to the loss window. Returns the half.
+pub(crate) fn halve(window: &mut Window, floor: f64, context: &Context, congestion: &Congestion) -> f64 {
+    let half = (window.cwnd / 2.0).max(floor);
+    window.cwnd = if congestion.signal.restarts() { context.loss_window } else { least(window.cwnd, half) };
+    half
 }
 
 /// The state of LEDBAT.
@@ -153,20 +169,14 @@ impl Control for Ledbat {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let half = (self.window.cwnd / 2.0).max(self.params.min_window * context.mss);
+        let half = halve(&mut self.window, self.params.min_window * context.mss, context, congestion);
         if self.params.slow_start {
             self.window.ssthresh = half;
         }
-        self.window.cwnd =
-            if congestion.signal.restarts() { context.loss_window } else { least(self.window.cwnd, half) };
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        match index {
-            0 => Some(self.delays.base()).filter(|base| base.is_finite()),
-            1 => self.delays.queueing(),
-            _ => None,
-        }
+        self.delays.probe(index)
     }
 }
 

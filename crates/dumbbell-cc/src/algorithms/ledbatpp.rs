@@ -7,7 +7,7 @@
 //! queue, so that the base delay is seen by all flows; slow start then returns to the window before. The first is two round
 //! trips after slow start, the next after nine times the duration of the last.
 
-use super::ledbat::Delays;
+use super::ledbat::{Delays, halve};
 use crate::probes::{BASE_RTT, QUEUEING_DELAY};
 use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Window, window_in};
 use dumbbell_units::math::{least, real};
@@ -161,18 +161,12 @@ impl Control for LedbatPp {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        let half = (self.window.cwnd / 2.0).max(self.params.min_window * context.mss);
-        self.window.ssthresh = half;
-        self.window.cwnd =
-            if congestion.signal.restarts() { context.loss_window } else { least(self.window.cwnd, half) };
+        let floor = self.params.min_window * context.mss;
+        self.window.ssthresh = halve(&mut self.window, floor, context, congestion);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        match index {
-            0 => Some(self.delays.base()).filter(|base| base.is_finite()),
-            1 => self.delays.queueing(),
-            _ => None,
-        }
+        self.delays.probe(index)
     }
 }
 
