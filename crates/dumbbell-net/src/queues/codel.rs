@@ -264,6 +264,7 @@ impl AtDeparture for CoDel {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Driven;
     use super::*;
 
     const RULE: Rule = Rule {
@@ -392,19 +393,13 @@ mod tests {
     #[test]
     fn packets_above_the_threshold_are_marked_once() {
         let codel = CoDel { ce_threshold: Some(Time(1_000_000)), ..CoDel::default() };
-        let mut random = Stream::new(1, 0, "codel");
-        let mut state = codel.start(&Setup { rate: dumbbell_units::Rate(1) }, &mut random);
-        let mut backlog = Backlog::default();
+        let mut driven = Driven::new("codel", &codel, 1);
         for ecn in [Ecn::Ect1, Ecn::Ect0, Ecn::NotEct, Ecn::Ce] {
-            let packet = Queued { token: 0, entered: Time::ZERO, size: 1500, flow: 0, ecn, is_data: true };
-            CoDel::enqueue(&mut state, Time::ZERO, packet, &mut backlog, &mut random);
+            driven.enqueue(Time::ZERO, 0, 1500, ecn);
         }
-        let mut dequeue = |now: u64| {
-            let slot = CoDel::dequeue(&mut state, Time(now), &mut backlog, &mut random);
-            slot.map(|slot| backlog.release(slot).ecn)
-        };
+        let mut dequeue = |now: u64| driven.dequeue(Time(now)).map(|packet| packet.ecn);
         let seen = [1_000_000, 1_000_001, 1_000_001, 1_000_001].map(&mut dequeue);
         assert_eq!(seen, [Some(Ecn::Ect1), Some(Ecn::Ce), Some(Ecn::NotEct), Some(Ecn::Ce)]);
-        assert_eq!(backlog.take_uncollected().1, 1);
+        assert_eq!(driven.backlog.take_uncollected().1, 1);
     }
 }

@@ -60,24 +60,16 @@ impl AtDeparture for Drr {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Driven;
     use super::*;
-    use dumbbell_units::{Ecn, Rate};
+    use dumbbell_units::Ecn;
 
+    /// Flows of the packets in the order of departure, and tokens of dropped packets.
     fn order(discipline: &Drr, packets: &[(u32, u32)], count: usize) -> (Vec<u32>, Vec<u64>) {
-        let mut random = Stream::new(1, 0, "drr");
-        let mut state = discipline.start(&Setup { rate: Rate(1) }, &mut random);
-        let mut backlog = Backlog::default();
-        for (token, &(flow, size)) in packets.iter().enumerate() {
-            let (entered, token) = (Time::ZERO, token as u64);
-            let packet = Queued { token, entered, size, flow, ecn: Ecn::NotEct, is_data: true };
-            Drr::enqueue(&mut state, Time::ZERO, packet, &mut backlog, &mut random);
-        }
-        let dropped = backlog.take_uncollected().0.map(|(packet, _)| packet.token).collect();
-        let mut dequeue = || {
-            let slot = Drr::dequeue(&mut state, Time::ZERO, &mut backlog, &mut random)?;
-            Some(backlog.release(slot).flow)
-        };
-        ((0..count).map_while(|_| dequeue()).collect(), dropped)
+        let mut driven = Driven::new("drr", discipline, 1);
+        packets.iter().for_each(|&(flow, size)| driven.enqueue(Time::ZERO, flow, size, Ecn::NotEct));
+        let dropped = driven.dropped().iter().map(|packet| packet.token).collect();
+        (driven.flows(Time::ZERO, count), dropped)
     }
 
     #[test]

@@ -317,38 +317,20 @@ impl AtDeparture for DualPi2 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Driven;
     use super::*;
-    use dumbbell_units::Rate;
 
-    struct Fixture {
-        state: Coupled,
-        backlog: Backlog,
-        random: Stream,
+    fn driven(discipline: &DualPi2) -> Driven<DualPi2> {
+        Driven::new("dualpi2", discipline, 40_000_000)
     }
 
-    fn fixture(discipline: &DualPi2) -> Fixture {
-        let mut random = Stream::new(1, 0, "dualpi2");
-        let state = discipline.start(&Setup { rate: Rate(40_000_000) }, &mut random);
-        Fixture { state, backlog: Backlog::default(), random }
-    }
-
-    impl Fixture {
-        fn enqueue(&mut self, entered: Time, ecn: Ecn, size: u32) {
-            let packet = Queued { token: 0, entered, size, flow: 0, ecn, is_data: true };
-            DualPi2::enqueue(&mut self.state, entered, packet, &mut self.backlog, &mut self.random);
-        }
-
-        fn dequeue(&mut self, now: Time) -> Option<Queued> {
-            let slot = DualPi2::dequeue(&mut self.state, now, &mut self.backlog, &mut self.random);
-            slot.map(|slot| self.backlog.release(slot))
-        }
-
+    impl Driven<DualPi2> {
         /// Marks and drops among `count` packets that depart immediately, with a fixed p'.
         fn signals(&mut self, p: f64, ecn: Ecn, count: u64) -> (u64, usize) {
             self.state.p = p;
             self.state.next_update = Time::NEVER;
             for _ in 0..count {
-                self.enqueue(Time::ZERO, ecn, 1000);
+                self.enqueue(Time::ZERO, 0, 1000, ecn);
                 self.dequeue(Time::ZERO);
             }
             let (dropped, marks) = self.backlog.take_uncollected();
@@ -360,22 +342,22 @@ mod tests {
     fn classic_signals_are_the_square_and_coupled_ones_k_times_the_base_probability() {
         // p' = 0.1: p_C = 0.01 and p_CL = 0.2. Accumulated, the number of signals is exact but for one.
         for (signals, tolerance) in [(Signals::Accumulated, 1), (Signals::Random, 500)] {
-            let mut fixture = fixture(&DualPi2 { signals, ..DualPi2::default() });
+            let mut driven = driven(&DualPi2 { signals, ..DualPi2::default() });
             let near = |found: u64, expected: u64| assert!(found.abs_diff(expected) <= tolerance, "{found}");
-            let (marks, drops) = fixture.signals(0.1, Ecn::Ect1, 100_000);
+            let (marks, drops) = driven.signals(0.1, Ecn::Ect1, 100_000);
             near(marks, 20_000);
             assert_eq!(drops, 0);
-            let (marks, drops) = fixture.signals(0.1, Ecn::Ect0, 100_000);
+            let (marks, drops) = driven.signals(0.1, Ecn::Ect0, 100_000);
             near(marks, 1000);
             assert_eq!(drops, 0);
-            let (marks, drops) = fixture.signals(0.1, Ecn::NotEct, 100_000);
+            let (marks, drops) = driven.signals(0.1, Ecn::NotEct, 100_000);
             near(drops as u64, 1000);
             assert_eq!(marks, 0);
             // Overload: p_CL = 1.2. Both queues drop with p_C = 0.36; what remains of L is marked.
-            let (marks, drops) = fixture.signals(0.6, Ecn::Ect1, 100_000);
+            let (marks, drops) = driven.signals(0.6, Ecn::Ect1, 100_000);
             near(drops as u64, 36_000);
             assert_eq!(marks + drops as u64, 100_000);
-            let (marks, drops) = fixture.signals(0.6, Ecn::Ect0, 100_000);
+            let (marks, drops) = driven.signals(0.6, Ecn::Ect0, 100_000);
             near(drops as u64, 36_000);
             assert_eq!(marks, 0);
         }
@@ -383,7 +365,7 @@ mod tests {
 
     #[test]
     fn the_controller_integrates_the_delay() {
-        let mut state = fixture(&DualPi2::default()).state;
+        let mut state = driven(&DualPi2::default()).state;
         // From 0 to 20 ms: 0.16 * 0.005 + 3.2 * 0.02 = 0.0648; then to 17 ms: 0.16 * 0.002 - 3.2 * 0.003 = -0.00928.
         state.update(Time(20_000_000));
         assert!((state.p - 0.0648).abs() < 1e-15);
@@ -395,20 +377,20 @@ mod tests {
 
     #[test]
     fn the_ramp_rises_over_400_us_and_linux_has_a_step() {
-        let state = fixture(&DualPi2::default()).state;
+        let state = driven(&DualPi2::default()).state;
         let at = [800, 900, 1000, 1200, 5000].map(|micros| state.ramp(Time(1000 * micros)));
         assert_eq!(at, [0.0, 0.25, 0.5, 1.0, 1.0]);
         let step = DualPi2 { ramp_begin: Time(1_000_000), ramp: Time::ZERO, ..DualPi2::default() };
-        let state = fixture(&step).state;
+        let state = driven(&step).state;
         assert_eq!([1_000_000, 1_000_001].map(|nanos| state.ramp(Time(nanos))), [0.0, 1.0]);
         // With 1500 bytes or fewer behind it, a packet is not marked.
-        let mut fixture = fixture(&DualPi2::default());
-        (0..3).for_each(|_| fixture.enqueue(Time::ZERO, Ecn::Ect1, 1000));
-        let marks = [(); 3].map(|()| fixture.dequeue(Time(2_000_000)).map(|packet| packet.ecn));
+        let mut driven = driven(&DualPi2::default());
+        (0..3).for_each(|_| driven.enqueue(Time::ZERO, 0, 1000, Ecn::Ect1));
+        let marks = [(); 3].map(|()| driven.dequeue(Time(2_000_000)).map(|packet| packet.ecn));
         // The first sum of probabilities, 1, does not exceed 1.
         assert_eq!(marks, [Some(Ecn::Ect1); 3]);
-        (0..4).for_each(|_| fixture.enqueue(Time(3_000_000), Ecn::Ect1, 1000));
-        let marks = [(); 4].map(|()| fixture.dequeue(Time(5_000_000)).map(|packet| packet.ecn == Ecn::Ce));
+        (0..4).for_each(|_| driven.enqueue(Time(3_000_000), 0, 1000, Ecn::Ect1));
+        let marks = [(); 4].map(|()| driven.dequeue(Time(5_000_000)).map(|packet| packet.ecn == Ecn::Ce));
         assert_eq!(marks, [Some(true), Some(true), Some(false), Some(false)]);
     }
 
@@ -419,12 +401,12 @@ mod tests {
         {
             let discipline =
                 DualPi2 { scheduler, c_share, limit: Some(Limit::Unlimited), ..DualPi2::default() };
-            let mut fixture = fixture(&discipline);
-            fixture.state.next_update = Time::NEVER;
-            (0..4000).for_each(|_| fixture.enqueue(Time::ZERO, Ecn::Ect1, 1000));
-            (0..4000).for_each(|_| fixture.enqueue(Time::ZERO, Ecn::Ect0, 1000));
+            let mut driven = driven(&discipline);
+            driven.state.next_update = Time::NEVER;
+            (0..4000).for_each(|_| driven.enqueue(Time::ZERO, 0, 1000, Ecn::Ect1));
+            (0..4000).for_each(|_| driven.enqueue(Time::ZERO, 0, 1000, Ecn::Ect0));
             let classic =
-                (0..3200).filter(|_| fixture.dequeue(Time::ZERO).is_some_and(|p| p.ecn == Ecn::Ect0)).count();
+                (0..3200).filter(|_| driven.dequeue(Time::ZERO).is_some_and(|p| p.ecn == Ecn::Ect0)).count();
             assert!((classic as f64 - 3200.0 * c_share).abs() <= 2.0, "{classic} of 3200 for {c_share}");
         }
     }
@@ -432,7 +414,7 @@ mod tests {
     #[test]
     fn credits_change_only_while_the_other_queue_has_packets() {
         let discipline = DualPi2 { scheduler: SchedulerKind::Credit, c_share: 0.1, ..DualPi2::default() };
-        let mut fixture = fixture(&discipline);
+        let mut driven = driven(&discipline);
         // A packet of 1000 bytes departs from L or C while the other queue is empty, or has a packet. With a credit, C is
         // next; without, L.
         for (entering, credit, after) in [
@@ -441,22 +423,22 @@ mod tests {
             (&[Ecn::Ect1, Ecn::Ect0], 50.0, -850.0),
             (&[Ecn::Ect1, Ecn::Ect0], -50.0, 50.0),
         ] {
-            fixture.state.balance = credit;
-            entering.iter().for_each(|&ecn| fixture.enqueue(Time::ZERO, ecn, 1000));
-            fixture.dequeue(Time::ZERO);
-            assert_eq!(fixture.state.balance, after, "{entering:?} with {credit}");
-            while fixture.dequeue(Time::ZERO).is_some() {}
+            driven.state.balance = credit;
+            entering.iter().for_each(|&ecn| driven.enqueue(Time::ZERO, 0, 1000, ecn));
+            driven.dequeue(Time::ZERO);
+            assert_eq!(driven.state.balance, after, "{entering:?} with {credit}");
+            while driven.dequeue(Time::ZERO).is_some() {}
         }
     }
 
     /// Which packets of these sizes in bytes, from the head of a queue on, are marked when they have waited for 2 ms.
     fn marked(discipline: &DualPi2, p: f64, ecn: Ecn, sizes: &[u32]) -> Vec<bool> {
-        let mut fixture = fixture(&DualPi2 { signals: Signals::Random, ..discipline.clone() });
-        (fixture.state.p, fixture.state.next_update) = (p, Time::NEVER);
-        sizes.iter().for_each(|&size| fixture.enqueue(Time::ZERO, ecn, size));
+        let mut driven = driven(&DualPi2 { signals: Signals::Random, ..discipline.clone() });
+        (driven.state.p, driven.state.next_update) = (p, Time::NEVER);
+        sizes.iter().for_each(|&size| driven.enqueue(Time::ZERO, 0, size, ecn));
         sizes
             .iter()
-            .map(|_| fixture.dequeue(Time(2_000_000)).is_some_and(|packet| packet.ecn == Ecn::Ce))
+            .map(|_| driven.dequeue(Time(2_000_000)).is_some_and(|packet| packet.ecn == Ecn::Ce))
             .collect()
     }
 
@@ -479,7 +461,7 @@ mod tests {
 
     #[test]
     fn lazy_updates_equal_periodic_ones() {
-        let (mut timer, mut lazy) = (fixture(&DualPi2::default()), fixture(&DualPi2::default()));
+        let (mut timer, mut lazy) = (driven(&DualPi2::default()), driven(&DualPi2::default()));
         let mut random = Stream::new(5, 0, "lazy");
         let mut now = Time::ZERO;
         for step in 0..4000 {
@@ -490,10 +472,10 @@ mod tests {
             }
             let ecn = if random.chance(0.5) { Ecn::Ect1 } else { Ecn::NotEct };
             let enters = random.chance(if step % 500 < 250 { 0.9 } else { 0.1 });
-            for fixture in [&mut timer, &mut lazy] {
+            for driven in [&mut timer, &mut lazy] {
                 match enters {
-                    true => fixture.enqueue(now, ecn, 1000),
-                    false => drop(fixture.dequeue(now)),
+                    true => driven.enqueue(now, 0, 1000, ecn),
+                    false => drop(driven.dequeue(now)),
                 }
             }
             assert_eq!(format!("{:?}", timer.state), format!("{:?}", lazy.state), "step {step}");

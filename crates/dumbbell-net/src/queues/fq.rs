@@ -116,83 +116,62 @@ impl AtDeparture for Fq {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Driven;
     use super::*;
-    use dumbbell_units::{Ecn, Rate};
+    use dumbbell_units::Ecn;
 
-    struct Fixture {
-        state: Flows,
-        backlog: Backlog,
-        random: Stream,
+    fn driven(discipline: &Fq) -> Driven<Fq> {
+        Driven::new("fq", discipline, 1)
     }
 
-    fn fixture(discipline: &Fq) -> Fixture {
-        let mut random = Stream::new(1, 0, "fq");
-        let state = discipline.start(&Setup { rate: Rate(1) }, &mut random);
-        Fixture { state, backlog: Backlog::default(), random }
-    }
-
-    impl Fixture {
-        fn enqueue(&mut self, now: u64, flow: u32, count: usize) {
-            for _ in 0..count {
-                let (entered, ecn) = (Time(now), Ecn::NotEct);
-                let packet = Queued { token: 0, entered, size: 1100, flow, ecn, is_data: true };
-                Fq::enqueue(&mut self.state, Time(now), packet, &mut self.backlog, &mut self.random);
-            }
-        }
-
-        fn dequeue(&mut self, now: u64, count: usize) -> Vec<u32> {
-            let mut dequeue = || {
-                let slot = Fq::dequeue(&mut self.state, Time(now), &mut self.backlog, &mut self.random)?;
-                Some(self.backlog.release(slot).flow)
-            };
-            (0..count).map_while(|_| dequeue()).collect()
-        }
+    fn enqueue(driven: &mut Driven<Fq>, now: u64, flow: u32, count: usize) {
+        (0..count).for_each(|_| driven.enqueue(Time(now), flow, 1100, Ecn::NotEct));
     }
 
     #[test]
     fn first_packets_have_more_credits() {
-        let mut fixture = fixture(&Fq::default());
-        fixture.enqueue(0, 1, 40);
-        fixture.enqueue(0, 2, 40);
+        let mut driven = driven(&Fq::default());
+        enqueue(&mut driven, 0, 1, 40);
+        enqueue(&mut driven, 0, 2, 40);
         // 15,000 bytes are 14 packets (400 too many). A quantum of 3000 bytes leaves 2600, which are three packets (700
         // too many), then 2300 and three (1000 too many), then 2000 and two.
-        let order = fixture.dequeue(0, 44);
+        let order = driven.flows(Time::ZERO, 44);
         let runs: Vec<usize> = order.chunk_by(|a, b| a == b).map(<[u32]>::len).collect();
         assert_eq!((runs, order[0], order[14]), (vec![14, 14, 3, 3, 3, 3, 2, 2], 1, 2));
     }
 
     #[test]
     fn credits_are_refilled_after_idle_time() {
-        let mut fixture = fixture(&Fq::default());
-        fixture.enqueue(0, 1, 16);
-        assert_eq!(fixture.dequeue(0, 99).len(), 16);
-        let number = fixture.state.turns.queue_of(1) as usize;
+        let mut driven = driven(&Fq::default());
+        enqueue(&mut driven, 0, 1, 16);
+        assert_eq!(driven.flows(Time::ZERO, 99).len(), 16);
+        let number = driven.state.turns.queue_of(1) as usize;
         // 14 packets leave -400; a quantum and two packets, 400.
-        assert_eq!(fixture.state.turns.queues[number].credits, 400);
-        fixture.enqueue(40_000_000, 1, 1);
-        assert_eq!(fixture.state.turns.queues[number].credits, 400);
-        assert_eq!(fixture.dequeue(40_000_000, 99).len(), 1);
-        fixture.enqueue(80_000_001, 1, 1);
-        assert_eq!(fixture.state.turns.queues[number].credits, 3000);
+        assert_eq!(driven.state.turns.queues[number].credits, 400);
+        enqueue(&mut driven, 40_000_000, 1, 1);
+        assert_eq!(driven.state.turns.queues[number].credits, 400);
+        assert_eq!(driven.flows(Time(40_000_000), 99).len(), 1);
+        enqueue(&mut driven, 80_000_001, 1, 1);
+        assert_eq!(driven.state.turns.queues[number].credits, 3000);
     }
 
     #[test]
     fn a_refill_never_lowers_credits() {
-        let mut fixture = fixture(&Fq::default());
-        fixture.enqueue(0, 1, 1);
-        assert_eq!(fixture.dequeue(0, 99).len(), 1);
-        fixture.enqueue(40_000_001, 1, 1);
+        let mut driven = driven(&Fq::default());
+        enqueue(&mut driven, 0, 1, 1);
+        assert_eq!(driven.flows(Time::ZERO, 99).len(), 1);
+        enqueue(&mut driven, 40_000_001, 1, 1);
         // What is left of the first 15,000 bytes is more than a quantum.
-        let number = fixture.state.turns.queue_of(1) as usize;
-        assert_eq!(fixture.state.turns.queues[number].credits, 13_900);
+        let number = driven.state.turns.queue_of(1) as usize;
+        assert_eq!(driven.state.turns.queues[number].credits, 13_900);
     }
 
     #[test]
     fn a_flow_is_limited_on_its_own() {
-        let mut fixture = fixture(&Fq { flow_limit: 5, limit: 8, ..Fq::default() });
-        fixture.enqueue(0, 1, 7);
-        fixture.enqueue(0, 2, 4);
-        let dropped: Vec<u32> = fixture.backlog.take_uncollected().0.map(|(packet, _)| packet.flow).collect();
+        let mut driven = driven(&Fq { flow_limit: 5, limit: 8, ..Fq::default() });
+        enqueue(&mut driven, 0, 1, 7);
+        enqueue(&mut driven, 0, 2, 4);
+        let dropped: Vec<u32> = driven.dropped().iter().map(|packet| packet.flow).collect();
         assert_eq!(dropped, [1, 1, 2]);
     }
 }

@@ -113,35 +113,16 @@ impl AtDeparture for FqCoDel {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Driven;
     use super::*;
-    use dumbbell_units::{Ecn, Rate};
+    use dumbbell_units::Ecn;
 
-    /// A discipline without a link.
-    struct Fixture {
-        state: Flows,
-        backlog: Backlog,
-        random: Stream,
-        sent: u64,
+    fn driven(discipline: &FqCoDel) -> Driven<FqCoDel> {
+        Driven::new("fqcodel", discipline, 1_000_000)
     }
 
-    fn fixture(discipline: &FqCoDel) -> Fixture {
-        let mut random = Stream::new(1, 0, "fqcodel");
-        let state = discipline.start(&Setup { rate: Rate(1_000_000) }, &mut random);
-        Fixture { state, backlog: Backlog::default(), random, sent: 0 }
-    }
-
-    impl Fixture {
-        fn enqueue(&mut self, flow: u32, size: u32) {
-            let packet =
-                Queued { token: self.sent, entered: Time::ZERO, size, flow, ecn: Ecn::NotEct, is_data: true };
-            self.sent += 1;
-            FqCoDel::enqueue(&mut self.state, Time::ZERO, packet, &mut self.backlog, &mut self.random);
-        }
-
-        fn dequeue(&mut self) -> Option<Queued> {
-            let slot = FqCoDel::dequeue(&mut self.state, Time::ZERO, &mut self.backlog, &mut self.random);
-            slot.map(|slot| self.backlog.release(slot))
-        }
+    fn enqueue(driven: &mut Driven<FqCoDel>, flow: u32, size: u32, count: usize) {
+        (0..count).for_each(|_| driven.enqueue(Time::ZERO, flow, size, Ecn::NotEct));
     }
 
     #[test]
@@ -149,46 +130,40 @@ mod tests {
         // A quantum of 1000 bytes: flow 1 sends packets of 1000 bytes, flow 2 of 300 bytes. The fourth small packet
         // exceeds the quantum by 200 bytes, so the next round ends after three packets (800 bytes left, 900 sent), and
         // so does the one after that.
-        let mut fixture = fixture(&FqCoDel { quantum: Bytes(1000), ..FqCoDel::default() });
-        (0..12).for_each(|_| fixture.enqueue(1, 1000));
-        (0..12).for_each(|_| fixture.enqueue(2, 300));
-        let order: Vec<u32> = (0..14).filter_map(|_| fixture.dequeue()).map(|packet| packet.flow).collect();
-        assert_eq!(order, [1, 2, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2, 1]);
+        let mut driven = driven(&FqCoDel { quantum: Bytes(1000), ..FqCoDel::default() });
+        enqueue(&mut driven, 1, 1000, 12);
+        enqueue(&mut driven, 2, 300, 12);
+        assert_eq!(driven.flows(Time::ZERO, 14), [1, 2, 2, 2, 2, 1, 2, 2, 2, 1, 2, 2, 2, 1]);
     }
 
     #[test]
     fn a_new_queue_is_served_before_old_ones() {
-        let mut fixture = fixture(&FqCoDel::default());
-        (0..10).for_each(|_| fixture.enqueue(1, 1500));
-        assert_eq!(
-            [fixture.dequeue(), fixture.dequeue()].map(|packet| packet.map(|p| p.flow)),
-            [Some(1), Some(1)]
-        );
-        fixture.enqueue(2, 100);
-        assert_eq!(fixture.dequeue().map(|packet| packet.flow), Some(2));
+        let mut driven = driven(&FqCoDel::default());
+        enqueue(&mut driven, 1, 1500, 10);
+        assert_eq!(driven.flows(Time::ZERO, 2), [1, 1]);
+        enqueue(&mut driven, 2, 100, 1);
+        assert_eq!(driven.flows(Time::ZERO, 1), [2]);
     }
 
     #[test]
     fn a_full_size_packet_uses_up_the_quantum_of_a_new_queue() {
         // Otherwise, each new queue would delay the next one by two packets.
-        let mut fixture = fixture(&FqCoDel::default());
-        (1..=3).for_each(|flow| (0..2).for_each(|_| fixture.enqueue(flow, 1500)));
-        let order: Vec<u32> = (0..6).filter_map(|_| fixture.dequeue()).map(|packet| packet.flow).collect();
-        assert_eq!(order, [1, 2, 3, 1, 2, 3]);
+        let mut driven = driven(&FqCoDel::default());
+        (1..=3).for_each(|flow| enqueue(&mut driven, flow, 1500, 2));
+        assert_eq!(driven.flows(Time::ZERO, 6), [1, 2, 3, 1, 2, 3]);
     }
 
     #[test]
     fn packets_are_dropped_from_the_queue_with_the_most_bytes() {
-        let mut fixture = fixture(&FqCoDel { limit: 10, drop_batch: 3, ..FqCoDel::default() });
-        (0..3).for_each(|_| fixture.enqueue(1, 1500));
-        (0..7).for_each(|_| fixture.enqueue(2, 100));
-        assert!(!fixture.backlog.has_uncollected());
+        let mut driven = driven(&FqCoDel { limit: 10, drop_batch: 3, ..FqCoDel::default() });
+        enqueue(&mut driven, 1, 1500, 3);
+        enqueue(&mut driven, 2, 100, 7);
+        assert!(!driven.backlog.has_uncollected());
         // The eleventh packet: flow 1 has 4500 bytes, flow 2 has 800. Half of three packets is two, dropped from the
         // head.
-        fixture.enqueue(2, 100);
-        let dropped: Vec<u64> =
-            fixture.backlog.take_uncollected().0.map(|(packet, _)| packet.token).collect();
-        assert_eq!((dropped, fixture.backlog.packets()), (vec![0, 1], 9));
+        enqueue(&mut driven, 2, 100, 1);
+        let dropped: Vec<u64> = driven.dropped().iter().map(|packet| packet.token).collect();
+        assert_eq!((dropped, driven.backlog.packets()), (vec![0, 1], 9));
     }
 
     #[test]
@@ -196,17 +171,16 @@ mod tests {
         // Two packets of flow 2 behind those of flow 1 wait for 0.2 s, longer than target and interval. The second has
         // nothing behind it in its own queue.
         for (counts_all, dropped) in [(false, 0), (true, 1)] {
-            let mut fixture = fixture(&FqCoDel { counts_all, ..FqCoDel::default() });
-            (0..8).for_each(|_| fixture.enqueue(1, 1500));
-            fixture.enqueue(2, 100);
-            fixture.enqueue(2, 100);
-            let number = fixture.state.turns.queue_of(2) as usize;
-            let (rule, queue) = (fixture.state.rule, &mut fixture.state.turns.queues[number]);
+            let mut driven = driven(&FqCoDel { counts_all, ..FqCoDel::default() });
+            enqueue(&mut driven, 1, 1500, 8);
+            enqueue(&mut driven, 2, 100, 2);
+            let number = driven.state.turns.queue_of(2) as usize;
+            let (rule, queue) = (driven.state.rule, &mut driven.state.turns.queues[number]);
             for now in [100_000_000, 200_000_000].map(Time) {
-                let slot = queue.controller.dequeue(&rule, now, &mut queue.packets, &mut fixture.backlog);
-                slot.map(|slot| fixture.backlog.release(slot));
+                let slot = queue.controller.dequeue(&rule, now, &mut queue.packets, &mut driven.backlog);
+                slot.map(|slot| driven.backlog.release(slot));
             }
-            assert_eq!(fixture.backlog.take_uncollected().0.count(), dropped, "{counts_all}");
+            assert_eq!(driven.dropped().len(), dropped, "{counts_all}");
         }
     }
 }

@@ -112,34 +112,27 @@ impl AtDeparture for FqPie {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Driven;
     use super::*;
-    use dumbbell_units::{Ecn, Rate};
+    use dumbbell_units::Ecn;
 
     #[test]
     fn a_sparse_flow_is_neither_dropped_nor_delayed_by_a_heavy_one() {
         // 1000 bytes per millisecond depart. Flow 1 sends two packets per millisecond, flow 2 one every 20 ms.
-        let discipline = FqPie::default();
-        let mut random = Stream::new(1, 0, "fqpie");
-        let mut state = discipline.start(&Setup { rate: Rate(8_000_000) }, &mut random);
-        let mut backlog = Backlog::default();
+        let mut driven = Driven::new("fqpie", &FqPie::default(), 8_000_000);
         let (mut waits, mut dropped) = (Vec::new(), [0; 3]);
         for step in 0..10_000_u64 {
             let now = Time(1_000_000 * step);
-            let mut enter = |flow: u32| {
-                let packet =
-                    Queued { token: 0, entered: now, size: 1000, flow, ecn: Ecn::NotEct, is_data: true };
-                FqPie::enqueue(&mut state, now, packet, &mut backlog, &mut random);
-            };
+            let mut enter = |flow: u32| driven.enqueue(now, flow, 1000, Ecn::NotEct);
             [1, 1].into_iter().for_each(&mut enter);
             if step % 20 == 0 {
                 enter(2);
             }
-            let slot = FqPie::dequeue(&mut state, now, &mut backlog, &mut random).expect("a packet");
-            let packet = backlog.release(slot);
+            let packet = driven.dequeue(now).expect("a packet");
             if packet.flow == 2 {
                 waits.push(now.since(packet.entered));
             }
-            backlog.take_uncollected().0.for_each(|(packet, _)| dropped[packet.flow as usize] += 1);
+            driven.dropped().iter().for_each(|packet| dropped[packet.flow as usize] += 1);
         }
         // Of 20,000 packets of flow 1, at most 9,500 depart: more than half are dropped.
         assert!(dropped[1] > 9000 && dropped[2] == 0, "{dropped:?}");

@@ -588,3 +588,47 @@ impl Default for QueueSpec {
         QueueSpec::DropTail(droptail::DropTail::default())
     }
 }
+
+/// Drives a discipline in tests, without a link.
+#[cfg(test)]
+mod testing {
+    use super::*;
+
+    pub(super) struct Driven<D: AtDeparture> {
+        pub(super) state: D::State,
+        pub(super) backlog: Backlog,
+        random: Stream,
+        sent: u64,
+    }
+
+    impl<D: AtDeparture> Driven<D> {
+        /// At a link of this rate, in bit/s, with the random stream of this name.
+        pub(super) fn new(name: &str, discipline: &D, rate: u64) -> Self {
+            let mut random = Stream::new(1, 0, name);
+            let state = discipline.start(&Setup { rate: Rate(rate) }, &mut random);
+            Driven { state, backlog: Backlog::default(), random, sent: 0 }
+        }
+
+        /// A packet of a flow arrives. Its token is its number, counted from 0.
+        pub(super) fn enqueue(&mut self, entered: Time, flow: u32, size: u32, ecn: Ecn) {
+            let packet = Queued { token: self.sent, entered, size, flow, ecn, is_data: true };
+            self.sent += 1;
+            D::enqueue(&mut self.state, entered, packet, &mut self.backlog, &mut self.random);
+        }
+
+        pub(super) fn dequeue(&mut self, now: Time) -> Option<Queued> {
+            let slot = D::dequeue(&mut self.state, now, &mut self.backlog, &mut self.random);
+            slot.map(|slot| self.backlog.release(slot))
+        }
+
+        /// Flows of at most `count` packets, in the order of departure.
+        pub(super) fn flows(&mut self, now: Time, count: usize) -> Vec<u32> {
+            (0..count).map_while(|_| self.dequeue(now)).map(|packet| packet.flow).collect()
+        }
+
+        /// The packets dropped since the last call.
+        pub(super) fn dropped(&mut self) -> Vec<Queued> {
+            self.backlog.take_uncollected().0.map(|(packet, _)| packet).collect()
+        }
+    }
+}

@@ -81,25 +81,16 @@ impl AtDeparture for Sfq {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Driven;
     use super::*;
-    use dumbbell_units::{Ecn, Rate};
+    use dumbbell_units::Ecn;
 
     /// Flows of the packets in the order of departure, and tokens of dropped packets.
     fn order(discipline: &Sfq, packets: &[(u32, u32)]) -> (Vec<u32>, Vec<u64>) {
-        let mut random = Stream::new(1, 0, "sfq");
-        let mut state = discipline.start(&Setup { rate: Rate(1) }, &mut random);
-        let mut backlog = Backlog::default();
-        for (token, &(flow, size)) in packets.iter().enumerate() {
-            let (entered, token) = (Time::ZERO, token as u64);
-            let packet = Queued { token, entered, size, flow, ecn: Ecn::NotEct, is_data: true };
-            Sfq::enqueue(&mut state, Time::ZERO, packet, &mut backlog, &mut random);
-        }
-        let dropped = backlog.take_uncollected().0.map(|(packet, _)| packet.token).collect();
-        let mut dequeue = || {
-            let slot = Sfq::dequeue(&mut state, Time::ZERO, &mut backlog, &mut random)?;
-            Some(backlog.release(slot).flow)
-        };
-        (std::iter::from_fn(&mut dequeue).collect(), dropped)
+        let mut driven = Driven::new("sfq", discipline, 1);
+        packets.iter().for_each(|&(flow, size)| driven.enqueue(Time::ZERO, flow, size, Ecn::NotEct));
+        let dropped = driven.dropped().iter().map(|packet| packet.token).collect();
+        (driven.flows(Time::ZERO, packets.len()), dropped)
     }
 
     #[test]

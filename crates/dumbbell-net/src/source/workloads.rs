@@ -12,6 +12,16 @@ macro_rules! workloads {
             $( #[doc = "The state of the workload of this name."] $Variant(<$Params as Workload>::State), )+
         }
 
+        /// Evaluates an expression on a workload and its own state, whatever its type.
+        macro_rules! with_state {
+            ($of:expr, $source:ident, $own:ident => $action:expr, else $other:expr) => {
+                match $of {
+                    $( (SourceSpec::$Variant($source), WorkloadState::$Variant($own)) => $action, )+
+                    _ => $other,
+                }
+            };
+        }
+
         impl SourceSpec {
             /// True for workloads.
             pub fn is_workload(&self) -> bool {
@@ -40,40 +50,22 @@ macro_rules! workloads {
 
             /// See [`Workload::next`].
             pub fn next_action(&self, state: &WorkloadState) -> Time {
-                match (self, state) {
-                    $( (SourceSpec::$Variant(source), WorkloadState::$Variant(state)) => source.next(state), )+
-                    _ => Time::NEVER,
-                }
+                with_state!((self, state), source, own => source.next(own), else Time::NEVER)
             }
 
             /// See [`Workload::on_time`].
             pub fn on_time(&self, state: &mut WorkloadState, turn: &mut Turn<'_>) {
-                match (self, state) {
-                    $( (SourceSpec::$Variant(source), WorkloadState::$Variant(state)) => {
-                        source.on_time(state, turn);
-                    } )+
-                    _ => {}
-                }
+                with_state!((self, state), source, own => source.on_time(own, turn), else ())
             }
 
             /// See [`Workload::on_end`].
             pub fn on_transfer_end(&self, state: &mut WorkloadState, ended: &Ended, turn: &mut Turn<'_>) {
-                match (self, state) {
-                    $( (SourceSpec::$Variant(source), WorkloadState::$Variant(state)) => {
-                        source.on_end(state, ended, turn);
-                    } )+
-                    _ => {}
-                }
+                with_state!((self, state), source, own => source.on_end(own, ended, turn), else ())
             }
 
             /// See [`Workload::is_finished`].
             pub fn is_finished(&self, state: &WorkloadState) -> bool {
-                match (self, state) {
-                    $( (SourceSpec::$Variant(source), WorkloadState::$Variant(state)) => {
-                        source.is_finished(state)
-                    } )+
-                    _ => false,
-                }
+                with_state!((self, state), source, own => source.is_finished(own), else false)
             }
 
             /// See [`Workload::is_finite`]; true for a single transfer as well.
@@ -86,12 +78,7 @@ macro_rules! workloads {
 
             /// See [`Workload::playback`].
             pub fn playback(&self, state: &WorkloadState, now: Time) -> Option<Playback> {
-                match (self, state) {
-                    $( (SourceSpec::$Variant(source), WorkloadState::$Variant(state)) => {
-                        source.playback(state, now)
-                    } )+
-                    _ => None,
-                }
+                with_state!((self, state), source, own => source.playback(own, now), else None)
             }
 
             /// See [`Workload::contradiction`].
