@@ -20,6 +20,44 @@ pub trait ExternalControl: Control + std::fmt::Debug + Send + Sync {
     }
 }
 
+/// A method of [`Control`] that is told an event. A control from outside may lack some. The functions of a library have
+/// the same order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is the method of its name")]
+pub enum Hook {
+    Ack,
+    Congestion,
+    DuplicateAck,
+    Loss,
+    RecoveryEnter,
+    RecoveryExit,
+    Undo,
+    Restart,
+    Sent,
+}
+
+impl Hook {
+    /// The names of all methods, in order.
+    pub const NAMES: [&'static str; 9] = [
+        "on_ack",
+        "on_congestion",
+        "on_duplicate_ack",
+        "on_loss",
+        "on_recovery_enter",
+        "on_recovery_exit",
+        "on_undo",
+        "on_restart",
+        "on_sent",
+    ];
+
+    /// The name of the method.
+    pub fn name(self) -> &'static str {
+        Hook::NAMES[self as usize]
+    }
+}
+
+const _: () = assert!(Hook::Sent as usize + 1 == Hook::NAMES.len());
+
 /// Creates the control of each connection of a flow.
 pub trait ExternalFactory: std::fmt::Debug + Send + Sync {
     /// The state at the start of a connection.

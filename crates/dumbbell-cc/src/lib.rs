@@ -32,7 +32,7 @@ pub use boundary::{
     Ack, Congestion, Context, LostSegment, Queueing, RateSample, RecoveryExit, Restart, SentSegment, Signal,
     Undo, UnusedWindow,
 };
-pub use external::{External, ExternalControl, ExternalFactory, ExternalHost, ExternalSpec};
+pub use external::{External, ExternalControl, ExternalFactory, ExternalHost, ExternalSpec, Hook};
 pub use mechanisms::Mechanisms;
 pub use probes::ProbeInfo;
 pub use rules::{GrowPer, GrowWhen, Growth, ReductionBase, WindowRules, WindowValidation};

@@ -2,13 +2,13 @@
 
 use crate::abi;
 use crate::description::Description;
-use crate::event::{self, Event, Hook};
+use crate::event::{self, Event};
 use crate::native::NativeState;
 use crate::wasm::WasmState;
 use crate::{Code, Library};
 use dumbbell_cc::probes::OWN;
 use dumbbell_cc::{
-    Ack, Congestion, Context, Control, ExternalControl, ExternalFactory, LostSegment, ProbeInfo,
+    Ack, Congestion, Context, Control, ExternalControl, ExternalFactory, Hook, LostSegment, ProbeInfo,
     RecoveryExit, Restart, SentSegment, Setup, Undo, Window,
 };
 use dumbbell_units::Time;

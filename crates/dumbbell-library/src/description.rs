@@ -1,8 +1,7 @@
 //! What a library states about its algorithm, checked: the same for a shared library and a WebAssembly module.
 
 use crate::abi;
-use crate::event::Hook;
-use dumbbell_cc::ProbeInfo;
+use dumbbell_cc::{Hook, ProbeInfo};
 use dumbbell_units::Value;
 use dumbbell_units::spec::{SpecError, near_miss};
 use zerocopy::{FromBytes, Immutable, KnownLayout};
@@ -110,7 +109,7 @@ pub struct Description {
     pub(crate) probes: Vec<String>,
     pub(crate) state_size: usize,
     flags: u32,
-    has: [bool; Hook::COUNT],
+    has: [bool; Hook::NAMES.len()],
 }
 
 impl Description {
@@ -119,7 +118,7 @@ impl Description {
         head: &Head,
         parameters: Vec<Parameter>,
         probes: Vec<String>,
-        has: [bool; Hook::COUNT],
+        has: [bool; Hook::NAMES.len()],
         has_probe: bool,
     ) -> Result<Self, Refusal> {
         let required = [

@@ -2,41 +2,9 @@
 
 use crate::abi;
 use dumbbell_cc::{
-    Ack, Congestion, Context, LostSegment, RecoveryExit, Restart, SentSegment, Setup, Signal, Undo,
+    Ack, Congestion, Context, Hook, LostSegment, RecoveryExit, Restart, SentSegment, Setup, Signal, Undo,
 };
 use zerocopy::IntoBytes;
-
-/// A function of an algorithm that is told an event. The order is that of [`abi::Algorithm`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Hook {
-    Ack,
-    Congestion,
-    DuplicateAck,
-    Loss,
-    RecoveryEnter,
-    RecoveryExit,
-    Undo,
-    Restart,
-    Sent,
-}
-
-impl Hook {
-    pub(crate) const COUNT: usize = 9;
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Hook::Ack => "on_ack",
-            Hook::Congestion => "on_congestion",
-            Hook::DuplicateAck => "on_duplicate_ack",
-            Hook::Loss => "on_loss",
-            Hook::RecoveryEnter => "on_recovery_enter",
-            Hook::RecoveryExit => "on_recovery_exit",
-            Hook::Undo => "on_undo",
-            Hook::Restart => "on_restart",
-            Hook::Sent => "on_sent",
-        }
-    }
-}
 
 /// An event.
 #[derive(Clone, Copy, Debug)]

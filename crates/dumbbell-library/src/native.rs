@@ -2,7 +2,7 @@
 
 use crate::abi;
 use crate::description::{Description, Head, LONGEST_TEXT, Parameter, Refusal};
-use crate::event::{Event, Hook};
+use crate::event::Event;
 use crate::image::{self, ENTRY, unloadable};
 use libloading::Library;
 use std::ffi::{c_char, c_void};
@@ -225,5 +225,4 @@ impl Drop for NativeState {
 const _: () = {
     assert!(offset_of!(abi::Algorithm, probe_count) == offset_of!(Head, probe_count));
     assert!(offset_of!(abi::Algorithm, parameters) == size_of::<Head>());
-    assert!(Hook::Sent as usize + 1 == Hook::COUNT);
 };

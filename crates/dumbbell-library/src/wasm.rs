@@ -4,9 +4,10 @@
 
 use crate::abi;
 use crate::description::{Description, Head, LONGEST_TEXT, Parameter, Refusal};
-use crate::event::{Event, Hook};
+use crate::event::Event;
 use crate::image::ENTRY;
 use crate::native::as_text;
+use dumbbell_cc::Hook;
 use std::sync::{Arc, Mutex, PoisonError};
 use wasmi::{
     Config, Engine, Func, Linker, Memory, Module, Store, StoreLimits, StoreLimitsBuilder, Table, TrapCode,
@@ -25,7 +26,7 @@ const TABLE: &str = "__indirect_function_table";
 const MEMORY: &str = "memory";
 
 /// Pointers behind the head of the struct: the parameters, the probes, then the functions.
-const POINTERS: usize = 2 + 1 + Hook::COUNT + 3;
+const POINTERS: usize = 2 + 1 + Hook::NAMES.len() + 3;
 /// Size of [`abi::Algorithm`] with pointers of 32 bits.
 const SIZE: usize = size_of::<Head>() + 4 * POINTERS;
 /// Size of [`abi::Parameter`] with pointers of 32 bits.
@@ -42,7 +43,7 @@ const ARGUMENTS: u32 = PARAMETERS + 8 * crate::description::MOST_NAMES;
 #[derive(Clone, Debug)]
 struct Indices {
     start: u32,
-    hooks: [u32; Hook::COUNT],
+    hooks: [u32; Hook::NAMES.len()],
     probe: u32,
 }
 
@@ -84,7 +85,7 @@ impl Wasm {
         instance.read(at + size_of::<Head>() as u32, pointers.as_mut_bytes())?;
         let [parameters, probes, start, functions @ ..] = pointers;
         let hooks = std::array::from_fn(|hook| functions[hook]);
-        let indices = Indices { start, hooks, probe: functions[Hook::COUNT] };
+        let indices = Indices { start, hooks, probe: functions[Hook::NAMES.len()] };
         let parameters = (0..head.parameter_count)
             .map(|index| instance.parameter(parameters.wrapping_add(index * PARAMETER)))
             .collect::<Result<_, _>>()?;
@@ -107,7 +108,7 @@ impl Wasm {
         raw.enter()?;
         let state = raw.grow((self.state_size + ARGUMENTS + 16).div_ceil(PAGE))?;
         let arguments = (state + self.state_size).next_multiple_of(16);
-        let mut hooks = [const { None }; Hook::COUNT];
+        let mut hooks = [const { None }; Hook::NAMES.len()];
         let mut on_recovery_enter = None;
         for (hook, &index) in self.indices.hooks.iter().enumerate() {
             if hook == Hook::RecoveryEnter as usize {
@@ -239,7 +240,7 @@ struct Instance {
     /// Address of the arguments.
     arguments: u32,
     start: Option<Told>,
-    hooks: [Option<Told>; Hook::COUNT],
+    hooks: [Option<Told>; Hook::NAMES.len()],
     on_recovery_enter: Option<TypedFunc<(u32, u32, u32), ()>>,
     probe: Option<TypedFunc<(u32, u32), f64>>,
 }

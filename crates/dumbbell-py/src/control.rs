@@ -4,7 +4,7 @@
 use crate::{ControlError, events};
 use dumbbell_sim::congestion::probes::OWN;
 use dumbbell_sim::congestion::{
-    Ack, Congestion, Context, Control, ExternalControl, ExternalFactory, ExternalHost, ExternalSpec,
+    Ack, Congestion, Context, Control, ExternalControl, ExternalFactory, ExternalHost, ExternalSpec, Hook,
     LostSegment, ProbeInfo, RecoveryExit, Restart, SentSegment, Setup, Undo,
 };
 use dumbbell_units::Time;
@@ -71,32 +71,6 @@ impl ExternalHost for PythonHost {
     }
 }
 
-/// Methods that a control may have.
-#[derive(Clone, Copy)]
-enum Hook {
-    Ack,
-    Congestion,
-    DuplicateAck,
-    Loss,
-    RecoveryEnter,
-    RecoveryExit,
-    Undo,
-    Restart,
-    Sent,
-}
-
-const HOOKS: [&str; 9] = [
-    "on_ack",
-    "on_congestion",
-    "on_duplicate_ack",
-    "on_loss",
-    "on_recovery_enter",
-    "on_recovery_exit",
-    "on_undo",
-    "on_restart",
-    "on_sent",
-];
-
 /// What all controls of a flow have in common.
 #[derive(Debug)]
 struct Kind {
@@ -105,7 +79,7 @@ struct Kind {
     title: String,
     new: Py<PyAny>,
     /// Whether the class has each method.
-    has: [bool; HOOKS.len()],
+    has: [bool; Hook::NAMES.len()],
     uses_rate_samples: bool,
     is_model_based: bool,
     reacts_to_marks: bool,
@@ -120,7 +94,7 @@ impl Kind {
             flow: flow.to_owned(),
             title: factory.getattr("title")?.extract()?,
             new: factory.getattr("new")?.unbind(),
-            has: HOOKS.map(|name| hooks.iter().any(|hook| hook == name)),
+            has: Hook::NAMES.map(|name| hooks.iter().any(|hook| hook == name)),
             uses_rate_samples: factory.getattr("rate_samples")?.extract()?,
             is_model_based: factory.getattr("model_based")?.extract()?,
             reacts_to_marks: factory.getattr("reacts_to_marks")?.extract()?,
@@ -172,7 +146,7 @@ struct PythonControl {
     /// `None` if it could not be created.
     object: Option<Py<PyAny>>,
     /// Its methods, bound to it.
-    methods: [Option<Py<PyAny>>; HOOKS.len()],
+    methods: [Option<Py<PyAny>>; Hook::NAMES.len()],
     cwnd: f64,
     ssthresh: f64,
     pacing_rate: Option<f64>,
@@ -191,7 +165,7 @@ impl PythonControl {
     }
 
     fn take_object(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        for (hook, name) in HOOKS.iter().enumerate() {
+        for (hook, name) in Hook::NAMES.iter().enumerate() {
             self.methods[hook] =
                 if self.kind.has[hook] { Some(object.getattr(*name)?.unbind()) } else { None };
         }
@@ -249,7 +223,7 @@ impl PythonControl {
                 Some(method) => method.bind(py).call1((event,)).map(drop),
                 None => Ok(()),
             });
-            let name = HOOKS[hook as usize];
+            let name = hook.name();
             if let Err(error) = called.and_then(|()| self.read(py, name)) {
                 self.kind.fail(py, name, now, error);
             }
