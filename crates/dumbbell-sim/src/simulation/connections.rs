@@ -110,6 +110,11 @@ impl Connection {
         }
     }
 
+    /// The sender, with what records its events, if anything does.
+    pub(super) fn traced(&mut self) -> Option<(&mut Sender, &mut Tracer)> {
+        Some((&mut self.sender, self.tracer.as_deref_mut()?))
+    }
+
     /// The application writes no more.
     pub(super) fn stop_writing(&mut self) {
         self.writes_on = false;

@@ -1,6 +1,7 @@
 //! The event loop: plain components in vectors, packets moved by value, and one dispatch of all events.
 
 mod capture;
+mod changes;
 mod connections;
 mod counts;
 mod feedback;
@@ -27,8 +28,8 @@ use crate::outcome::Outcome;
 use crate::scenario::Scenario;
 use crate::supervision::{Excess, Overflow, Supervision};
 use capture::Capture;
+use changes::Changes;
 use connections::Connections;
-use counts::Changes;
 use dumbbell_net::Link;
 use dumbbell_tcp::TcpParams;
 use dumbbell_units::{Interval, Time};

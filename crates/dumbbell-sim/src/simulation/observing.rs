@@ -32,8 +32,10 @@ impl Simulation<'_> {
 
     /// Records the events reported by a sender.
     fn record_events(&mut self, owner: u32) {
-        let journal = self.journal.as_deref_mut();
-        self.probes.record_events(&mut self.connections[owner], journal, self.network.now);
+        let (flow, journal) = (self.connections[owner].flow, self.journal.as_deref_mut());
+        if let Some(traced) = self.connections[owner].traced() {
+            self.probes.record_events(flow, traced, journal, self.network.now);
+        }
     }
 
     /// A traced flow sends a segment.
@@ -43,7 +45,9 @@ impl Simulation<'_> {
         self.probes.record(flow, Measure::SeqSent, now, segment.seq as f64);
         // The events that led to the segment precede those that it causes.
         self.record_events(owner);
-        self.probes.record_new_data(&mut self.connections[owner], segment, now);
+        if let Some(traced) = self.connections[owner].traced() {
+            self.probes.record_new_data(flow, traced, segment, now);
+        }
     }
 
     /// A data segment of a traced flow is lost, at a time that may be ahead of or behind the clock.

@@ -1,6 +1,5 @@
 //! What the probes of a scenario record, and the distributions of times that it asks for.
 
-use super::connections::Connection;
 use crate::journal::{Journal, Place};
 use crate::quantity::{Measure, Quantity};
 use crate::scenario::Scenario;
@@ -166,13 +165,12 @@ impl Probes {
     /// Records the events that a sender reports, also in a journal that covers them.
     pub(super) fn record_events(
         &mut self,
-        connection: &mut Connection,
+        flow: u32,
+        (sender, tracer): (&mut Sender, &mut Tracer),
         journal: Option<&mut Journal>,
         now: Time,
     ) {
-        let Connection { flow, sender, tracer, .. } = connection;
-        let Some(tracer) = tracer else { return };
-        let journal = journal.filter(|journal| journal.covers(*flow, now));
+        let journal = journal.filter(|journal| journal.covers(flow, now));
         let mut journal = journal.map(|journal| (journal, sender.observe()));
         for event in sender.drain_events() {
             match event.kind {
@@ -183,19 +181,22 @@ impl Probes {
             if let Some((journal, state)) = &mut journal {
                 journal.on_event(Place { at: now, connection: tracer.number }, event, state);
             }
-            self.record_event(*flow, FlowEvent::of_sender(tracer.number, event));
+            self.record_event(flow, FlowEvent::of_sender(tracer.number, event));
         }
     }
 
-    /// Records a segment that a connection sends, if it is the first new data after a fast retransmission.
-    pub(super) fn record_new_data(&mut self, connection: &mut Connection, segment: DataSegment, now: Time) {
-        if !segment.is_retransmission
-            && let Some(tracer) = &mut connection.tracer
-            && std::mem::take(&mut tracer.awaits_new_data)
-        {
-            let told = connection.sender.event(now, TcpEventKind::NewData);
+    /// Records a segment that a sender sends, if it is the first new data after a fast retransmission.
+    pub(super) fn record_new_data(
+        &mut self,
+        flow: u32,
+        (sender, tracer): (&mut Sender, &mut Tracer),
+        segment: DataSegment,
+        now: Time,
+    ) {
+        if !segment.is_retransmission && std::mem::take(&mut tracer.awaits_new_data) {
+            let told = sender.event(now, TcpEventKind::NewData);
             let event = FlowEvent { seq: Some(segment.seq), ..FlowEvent::of_sender(tracer.number, told) };
-            self.record_event(connection.flow, event);
+            self.record_event(flow, event);
         }
     }
 
