@@ -5,7 +5,7 @@ use dumbbell_tcp::Tcp;
 use dumbbell_units::spec::{Field, Members, Node, Params, SpecError, any_of, closed_object, described};
 use dumbbell_units::{Time, Value, params};
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 /// When a flow starts.
@@ -150,7 +150,7 @@ impl Flows {
     /// Replaces the names of groups in lists of names by those of their flows, and forgets the groups.
     pub(crate) fn replace_groups<'a>(&mut self, lists: impl Iterator<Item = &'a mut Vec<String>>) {
         let groups = std::mem::take(&mut self.groups);
-        let by_name: HashMap<&str, &Group> =
+        let by_name: BTreeMap<&str, &Group> =
             groups.iter().map(|group| (group.name.as_str(), group)).collect();
         for list in lists.filter(|list| list.iter().any(|name| by_name.contains_key(name.as_str()))) {
             let members = |name: String| match by_name.get(name.as_str()) {

@@ -7,7 +7,7 @@ use dumbbell_units::random::name_hash;
 use dumbbell_units::spec::{Field, Node, SpecError, any_of};
 use dumbbell_units::{Time, Value, params};
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// When a host's clocks tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -141,7 +141,7 @@ impl Scenario {
 
     /// The time that the run lasts at least: the flows that it waits for have started by then.
     pub(crate) fn earliest_end(&self) -> Time {
-        let names: HashSet<&String> = self.stop_when_complete.iter().collect();
+        let names: BTreeSet<&String> = self.stop_when_complete.iter().collect();
         let awaited = |flow: &&FlowSpec| names.contains(&flow.name);
         let earliest = |flow: &FlowSpec| match flow.start {
             Start::At(start) | Start::Uniform(start, _) => start,

@@ -12,7 +12,7 @@ use dumbbell_units::spec::{Field, Members, Node, SpecError, near_miss};
 use dumbbell_units::{Time, Value};
 use serde_json::json;
 use serde_json::value::RawValue;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of packets that a source may send at one instant.
 const MOST_PACKETS_AT_ONCE: u64 = 100_000;
@@ -281,7 +281,7 @@ impl Scenario {
     /// Rejects quantities that flows do not have, such as probes of other congestion controls: a named flow must have them;
     /// with `*`, at least one flow.
     fn validate_shown(&self, probe: &ProbeSpec, path: &str) -> Result<(), SpecError> {
-        let names: HashSet<&String> = probe.flows.iter().collect();
+        let names: BTreeSet<&String> = probe.flows.iter().collect();
         for quantity in probe.quantities.iter().filter(|quantity| quantity.is_of_some_flows()) {
             let is_named = |flow: &&FlowSpec| names.contains(&flow.name);
             let lacking = self.flows.iter().filter(is_named).find(|flow| !shows(flow, quantity));
@@ -406,7 +406,6 @@ fn validate_probe(
     Ok(())
 }
 
-/// The elements of a list, read one by one.
 /// Hands over the elements of a list one by one.
 fn each_element(list: &RawValue, mut add: impl FnMut(&Node<'_>) -> Result<(), SpecError>) -> Option<()> {
     let elements: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
