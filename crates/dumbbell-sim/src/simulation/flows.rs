@@ -3,8 +3,9 @@
 use super::counts::Counts;
 use super::feedback::Feedback;
 use super::work::Work;
+use crate::flows::{FlowSpec, Restart, Start};
 use crate::network::{Names, Routes};
-use crate::scenario::{FlowSpec, Restart, Scenario, Start, TickPhase};
+use crate::scenario::{Scenario, TickPhase};
 use dumbbell_net::{DatagramState, Emission};
 use dumbbell_tcp::{HostClock, WireSizes};
 use dumbbell_units::random::name_hash;

@@ -20,7 +20,6 @@ mod work;
 
 use crate::capture::Tap;
 use crate::events::Event;
-use crate::flows::{FlowSpec, Start};
 use crate::forwarding::{Forwarding, Network};
 use crate::journal::Journal;
 use crate::network::Routes;
