@@ -151,7 +151,8 @@ lint-rust: $(STAMPS)/python
 	cargo clippy --package dumbbell-testbed --features kernel --all-targets --locked --quiet -- -D warnings
 	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a cargo check --manifest-path fuzz/Cargo.toml --locked --quiet
 
-lint-python: $(STAMPS)/test-packages
+# The types of scenarios are those of the engine's schema.
+lint-python: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
@@ -291,12 +292,14 @@ lock: $(STAMPS)/test-packages
 # engine, and build the one without optimization across crates.
 $(STAMPS)/engine: $(ENGINE) $(STAMPS)/packages
 	$(BIN)/maturin develop --release --locked --quiet
+	$(BIN)/python -m dumbbell.scenario.stub
 	@touch $@
 
 $(STAMPS)/fast-engine: $(ENGINE) $(STAMPS)/packages
 	$(BIN)/maturin develop --profile fast --locked --quiet
+	$(BIN)/python -m dumbbell.scenario.stub
 	@touch $@ $(STAMPS)/engine
 
 clean:
-	rm -rf $(VENV) target fuzz/target python/dumbbell/_engine*.so
+	rm -rf $(VENV) target fuzz/target python/dumbbell/_engine*.so python/dumbbell/scenario/builders.pyi
 	find . -name __pycache__ -prune -exec rm -rf {} +
