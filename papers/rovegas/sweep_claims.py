@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -153,16 +154,16 @@ def _panels(figure: str) -> Iterator[Claim[Evidence]]:
     number, delays = figure.removeprefix("fig-"), DELAYS[figure]
 
     def claim(
-        serial: int, panel: str, statement: str, measure: Callable[..., Outcome], **rest: object
+        serial: int, panel: str, statement: str, measure: Callable[..., Outcome], **rest: Any
     ) -> Claim[Evidence]:
-        fields = {"kind": "ordering", "bound": "> 0"} | rest
+        fields: dict[str, Any] = {"kind": "ordering", "bound": "> 0"} | rest
         return Claim(
             id=f"RV-F{number}-{serial:02d}",
             source=f"fig {number}{panel and f'({panel})'}",
             statement=statement,
             scenario=figure,
             measure=partial(measure, figure=figure),
-            **fields,  # type: ignore[arg-type]
+            **fields,
         )
 
     for serial, (panel, band) in enumerate((("a", "below"), ("b", "equal to")), start=1):

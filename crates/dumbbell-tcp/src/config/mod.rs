@@ -452,7 +452,10 @@ impl Field for Tcp {
         let mut extra = Members::new();
         let variants = "A preset of congestion control and recovery, or the name of a congestion control.";
         extra.insert("variant".into(), spec::described(spec::choice_schema(&Tcp::variants()), variants));
-        extra.insert("rules".into(), spec::described(Rules::schema(), "The environment whose TCP is the default."));
+        extra.insert(
+            "rules".into(),
+            spec::described(Rules::schema(), "The environment whose TCP is the default."),
+        );
         spec::any_of(vec![
             spec::choice_schema(&Tcp::variants()),
             spec::table_schema(&TcpParams::infos(), extra, &[]),
