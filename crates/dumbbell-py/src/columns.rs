@@ -1,6 +1,7 @@
 //! Outcomes as Arrow columns, handed to Python without copying.
 
 use arrow_array::cast::AsArray;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, Float64Array, LargeStringArray, StringArray, StructArray, UInt32Array, UInt64Array,
@@ -12,9 +13,7 @@ use dumbbell_sim::trace::{FlowEvent, Recording, TransferRow};
 use dumbbell_sim::{FlowOutcome, LinkOutcome, Outcome};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyTuple};
-use pyo3_arrow::error::PyArrowResult;
-use pyo3_arrow::ffi::{to_array_pycapsules, to_schema_pycapsule};
+use pyo3::types::{PyCapsule, PyDict};
 use std::sync::Arc;
 
 /// A table of columns that any Arrow library takes over without copying.
@@ -23,17 +22,24 @@ pub struct ArrowColumns(StructArray);
 
 #[pymethods]
 impl ArrowColumns {
+    /// The schema and the columns for another library. As the protocol allows, they have their own types even if others
+    /// are requested.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
-    ) -> PyArrowResult<Bound<'py, PyTuple>> {
-        to_array_pycapsules(py, Arc::new(self.field()), &self.0, requested_schema)
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema;
+        let array = FFI_ArrowArray::new(&self.0.to_data());
+        Ok((self.__arrow_c_schema__(py)?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
     }
 
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        to_schema_pycapsule(py, self.field())
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let field = Field::new("", self.0.data_type().clone(), false);
+        let schema =
+            FFI_ArrowSchema::try_from(field).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
     /// The rows, each by the names of its columns; a value that does not exist is `None`.
@@ -65,10 +71,6 @@ fn cell<'py>(py: Python<'py>, column: &ArrayRef, place: usize) -> PyResult<Optio
 }
 
 impl ArrowColumns {
-    fn field(&self) -> Field {
-        Field::new("", self.0.data_type().clone(), false)
-    }
-
     /// A table of columns of the same length, by name.
     pub fn new(columns: Vec<(&str, ArrayRef)>) -> PyResult<Self> {
         let fields: Vec<Field> = columns

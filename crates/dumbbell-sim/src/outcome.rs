@@ -222,6 +222,7 @@ impl LinkOutcome {
             "duplicates": self.duplicates,
             "marks": self.marks,
             "backlog_mean_packets": self.backlog_mean_packets,
+            "backlog_max_packets": self.backlog_max_packets,
             "wait_mean_s": self.wait_mean_s,
             "wait_p50_s": self.wait_p50_s,
             "wait_p95_s": self.wait_p95_s,
