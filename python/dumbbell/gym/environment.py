@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Unpack
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -11,8 +11,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from dumbbell.errors import refusal
-from dumbbell.gym.episodes import Draw, Episodes, Given, Settings, actions_of
-from dumbbell.gym.intervals import HIGH, LOW, Intervals, observation
+from dumbbell.gym.episodes import Draw, Episodes, Given, actions_of
+from dumbbell.gym.intervals import HIGH, LOW, Intervals, Reward, observation
 
 
 def observation_space() -> spaces.Box[np.float32]:
@@ -91,8 +91,28 @@ class FlowEnv(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as Gymnasium declares it
 
-    def __init__(self, scenario: Given | Draw, **settings: Unpack[Settings]) -> None:
-        self._episodes = Episodes(1, scenario, **settings, threads=1)
+    def __init__(
+        self,
+        scenario: Given | Draw,
+        *,
+        flow: str | None = None,
+        interval: str = "1 rtt",
+        action: str = "window",
+        factor: float = 2.0,
+        capacity: str | None = None,
+        reward: Reward | None = None,
+    ) -> None:
+        self._episodes = Episodes(
+            1,
+            scenario,
+            flow=flow,
+            interval=interval,
+            action=action,
+            factor=factor,
+            capacity=capacity,
+            reward=reward,
+            threads=1,
+        )
         self._runs = False
         self.observation_space = observation_space()
         self.action_space = action_space()

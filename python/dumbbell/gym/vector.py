@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from gymnasium.utils import seeding
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dumbbell.errors import refusal
 from dumbbell.gym.environment import action_space, check_options, observation_space
-from dumbbell.gym.episodes import Draw, Episodes, Given, Settings, actions_of
-from dumbbell.gym.intervals import Intervals, observation
+from dumbbell.gym.episodes import Draw, Episodes, Given, actions_of
+from dumbbell.gym.intervals import Intervals, Reward, observation
 
 
 class FlowVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[Any]]):
@@ -61,10 +61,25 @@ class FlowVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
         scenario: Given | Draw,
         num_envs: int = 1,
         *,
+        flow: str | None = None,
+        interval: str = "1 rtt",
+        action: str = "window",
+        factor: float = 2.0,
+        capacity: str | None = None,
+        reward: Reward | None = None,
         threads: int | None = None,
-        **settings: Unpack[Settings],
     ) -> None:
-        self._episodes = Episodes(num_envs, scenario, **settings, threads=threads)
+        self._episodes = Episodes(
+            num_envs,
+            scenario,
+            flow=flow,
+            interval=interval,
+            action=action,
+            factor=factor,
+            capacity=capacity,
+            reward=reward,
+            threads=threads,
+        )
         self.num_envs = self._episodes.count
         self.single_observation_space = observation_space()
         self.single_action_space = action_space()

@@ -249,6 +249,11 @@ def cycle(
     climb : float
         s, packets a round, greater than 0.
 
+    Raises
+    ------
+    ScenarioError
+        If an argument lies outside its range.
+
     Examples
     --------
     >>> one = cycle(0.68, 100.0)

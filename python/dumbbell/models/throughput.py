@@ -50,6 +50,11 @@ def reno(*, loss_rate: ArrayLike, rtt: ArrayLike, segments_per_ack: ArrayLike = 
     segments_per_ack : array_like
         b, greater than 0: 1 is the printed form, 2 divides it by sqrt(2) for delayed acknowledgements.
 
+    Raises
+    ------
+    ScenarioError
+        If an argument lies outside its range.
+
     Examples
     --------
     >>> round(reno(loss_rate=0.01, rtt=0.1), 2)
@@ -80,6 +85,11 @@ def westwood_plus(
         reduces the window and the formula diverges.
     segments_per_ack : array_like
         b, greater than 0: 1 is the printed form.
+
+    Raises
+    ------
+    ScenarioError
+        If an argument lies outside its range.
 
     Examples
     --------
@@ -137,6 +147,11 @@ def mathis(
         b, greater than 0.
     losses : {"periodic", "random"}
         How losses fall: every 1/p-th segment, or each segment alone.
+
+    Raises
+    ------
+    ScenarioError
+        If an argument lies outside its range.
 
     Examples
     --------
@@ -262,6 +277,11 @@ def padhye(
     segments_per_ack : array_like
         b, greater than 0.
 
+    Raises
+    ------
+    ScenarioError
+        If an argument lies outside its range.
+
     Examples
     --------
     >>> round(padhye(loss_rate=0.01, rtt=0.1, rto=1.0), 2)
@@ -309,6 +329,11 @@ def padhye_approximate(
         Wm, segments, at least 1; infinity for none.
     segments_per_ack : array_like
         b, greater than 0.
+
+    Raises
+    ------
+    ScenarioError
+        If an argument lies outside its range.
 
     Examples
     --------

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict, Unpack, cast
+from typing import Unpack
 
 from dumbbell.errors import refusal
 from dumbbell.quantities import nanoseconds, written_time
 from dumbbell.scenario import DropTail
 from dumbbell.topologies.network import (
+    ACCESS_QUEUE,
+    ACCESS_RATE,
     BOTTLENECK_QUEUE,
     Access,
     Changes,
@@ -32,56 +34,6 @@ WIRED_QUEUE = DropTail(limit="208 packets")
 SATELLITE_QUEUE = DropTail(limit="491 packets")
 
 
-class Directions(Access, total=False):
-    """What links of hops have in each direction, and the access links: accepted by builders in addition to their own."""
-
-    impairments: Impairments | None
-    """What loses packets on each hop from left to right; nothing by default."""
-    reverse_impairments: Impairments | None
-    """The same from right to left."""
-    changes: Changes | None
-    """Changes of rate and delay of each hop from left to right while the simulation runs; none by default."""
-    reverse_changes: Changes | None
-    """The same from right to left."""
-
-
-class Reverse(Directions, total=False):
-    """A bottleneck with another rate, delay or queue from right to left; as from left to right unless stated."""
-
-    reverse_rate: str | None
-    """Rate of ``r2-r1``."""
-    reverse_delay: str | None
-    """Propagation delay of ``r2-r1``."""
-    reverse_queue: Discipline | None
-    """Queue discipline of ``r2-r1``."""
-
-
-class Wired(TypedDict, total=False):
-    """The wired part of a path that ends in a wireless link. Access links and phases are as of `chain`."""
-
-    wired_rate: str
-    """Rate of ``r1-r2`` and ``r2-r1``; 10 Mbit/s by default."""
-    wired_delay: str
-    """Their propagation delay; 10 ms by default."""
-    wired_queue: Discipline
-    """Their queue discipline; by default a queue of 250 ms at the default rate."""
-    wired_impairments: Impairments | None
-    """What loses packets on them, independent in each direction."""
-    wired_changes: Changes | None
-    """Changes of their rate and delay while the simulation runs."""
-    access_rate: str | Sequence[str]
-    access_queue: Discipline
-    access_impairments: Impairments | Mapping[str, Impairments] | None
-    access_changes: Changes | Mapping[str, Changes] | None
-    tick_phase: str | Mapping[str, str] | None
-
-
-def _divided(settings: Mapping[str, Any]) -> tuple[dict[str, Any], Access]:
-    """Return the settings of hops, and those of access links."""
-    of_hops = {name: value for name, value in settings.items() if name not in Access.__annotations__}
-    return of_hops, cast("Access", {name: settings[name] for name in settings if name not in of_hops})
-
-
 @builder
 def dumbbell(
     *,
@@ -90,8 +42,15 @@ def dumbbell(
     rate: str,
     delay: str,
     queue: Discipline = BOTTLENECK_QUEUE,
+    impairments: Impairments | None = None,
+    reverse_rate: str | None = None,
+    reverse_delay: str | None = None,
+    reverse_queue: Discipline | None = None,
+    reverse_impairments: Impairments | None = None,
+    changes: Changes | None = None,
+    reverse_changes: Changes | None = None,
     aqt: Stamping = False,
-    **settings: Unpack[Reverse],
+    **access: Unpack[Access],
 ) -> Topology:
     """Return senders and receivers that share one bottleneck, ``r1-r2`` and back.
 
@@ -102,12 +61,18 @@ def dumbbell(
     reverse_pairs
         Number of pairs that send from right to left. They are numbered after the others: of 2 and 1, the
         last is ``s3`` at ``r2`` to ``d3`` at ``r1``.
-    rate, delay, queue
+    rate, delay, queue, impairments
         The bottleneck's, ``r1-r2``.
+    reverse_rate, reverse_delay, reverse_queue
+        Those of ``r2-r1``; as forward when not given.
+    reverse_impairments
+        Impairments of ``r2-r1``; none by default.
+    changes, reverse_changes
+        Changes of rate and delay of ``r1-r2`` and of ``r2-r1`` while the simulation runs; none when not given.
     aqt
         Which nodes stamp queueing times, as in `chain`.
-    **settings
-        Of each direction, see `Reverse`, and of access links, as in `chain`; per-pair values include the reverse pairs.
+    **access
+        The access links, as in `chain`; per-pair values include the reverse pairs.
 
     Raises
     ------
@@ -115,8 +80,18 @@ def dumbbell(
         There is no pair, a per-pair value does not have one entry per pair, or a round-trip time is shorter than
         the bottleneck's.
     """
-    of_hop, access = _divided(settings)
-    hop = Hop(rate=rate, delay=delay, queue=queue, **of_hop)
+    hop = Hop(
+        rate=rate,
+        delay=delay,
+        queue=queue,
+        impairments=impairments,
+        reverse_rate=reverse_rate,
+        reverse_delay=reverse_delay,
+        reverse_queue=reverse_queue,
+        reverse_impairments=reverse_impairments,
+        changes=changes,
+        reverse_changes=reverse_changes,
+    )
     forward = [(1, 2)] * counted("pairs", pairs, 1)
     backward = [(2, 1)] * counted("reverse_pairs", reverse_pairs, 0)
     return chain(hops=[hop], pairs=forward + backward, aqt=aqt, **access)
@@ -129,8 +104,12 @@ def parking_lot(
     rate: str,
     delay: str,
     queue: Discipline = BOTTLENECK_QUEUE,
+    impairments: Impairments | None = None,
+    reverse_impairments: Impairments | None = None,
+    changes: Changes | None = None,
+    reverse_changes: Changes | None = None,
     aqt: Stamping = False,
-    **settings: Unpack[Directions],
+    **access: Unpack[Access],
 ) -> Topology:
     """Return a row of equal bottlenecks: the pair ``s1``-``d1`` crosses all, each further pair one.
 
@@ -140,10 +119,15 @@ def parking_lot(
         Number of bottlenecks, at least one. The pair ``s2``-``d2`` crosses the first, and so on.
     rate, delay, queue
         Each bottleneck's, in either direction.
+    impairments, reverse_impairments
+        Impairments of each bottleneck, from left to right and back; none by default.
+    changes, reverse_changes
+        Changes of rate and delay of each bottleneck while the simulation runs, from left to right and back; none
+        when not given.
     aqt
         Which nodes stamp queueing times, as in `chain`.
-    **settings
-        Of each direction, see `Directions`, and of access links, as in `chain`; there are ``hops + 1`` pairs.
+    **access
+        The access links, as in `chain`; there are ``hops + 1`` pairs.
 
     Raises
     ------
@@ -152,8 +136,15 @@ def parking_lot(
         the hops it crosses.
     """
     spans = [(1, counted("hops", hops, 1) + 1)] + [(index, index + 1) for index in range(1, hops + 1)]
-    of_hops, access = _divided(settings)
-    hop = Hop(rate=rate, delay=delay, queue=queue, **of_hops)
+    hop = Hop(
+        rate=rate,
+        delay=delay,
+        queue=queue,
+        impairments=impairments,
+        reverse_impairments=reverse_impairments,
+        changes=changes,
+        reverse_changes=reverse_changes,
+    )
     return chain(hops=[hop] * hops, pairs=spans, aqt=aqt, **access)
 
 
@@ -164,8 +155,12 @@ def multi_bottleneck(
     rate: str = "10 Mbit/s",
     delay: str = "10 ms",
     queue: Discipline = HOP_QUEUE,
+    impairments: Impairments | None = None,
+    reverse_impairments: Impairments | None = None,
+    changes: Changes | None = None,
+    reverse_changes: Changes | None = None,
     aqt: Stamping = False,
-    **settings: Unpack[Directions],
+    **access: Unpack[Access],
 ) -> Topology:
     """Return a row of equal bottlenecks that one long pair crosses, with cross traffic on each both ways.
 
@@ -180,12 +175,16 @@ def multi_bottleneck(
     rate, delay, queue
         Each bottleneck's, in either direction. The default queue holds 150 ms of 1500-byte packets at the
         default rate; state it with any other rate.
+    impairments, reverse_impairments
+        Impairments of each bottleneck, from left to right and back; none by default.
+    changes, reverse_changes
+        Changes of rate and delay of each bottleneck while the simulation runs, from left to right and back; none
+        when not given.
     aqt
         Which nodes stamp queueing times, as in `chain`.
-    **settings
-        Of each direction, see `Directions`, and of access links, as in `chain`, but with a delay of 20 ms unless stated:
-        long enough that the cross traffic, with a round trip of 100 ms, is no match that is decided by round-trip times
-        alone.
+    **access
+        The access links, as in `chain`, but with a delay of 20 ms unless stated: long enough that the cross
+        traffic, with a round trip of 100 ms, is no match that is decided by round-trip times alone.
 
     Raises
     ------
@@ -207,8 +206,15 @@ def multi_bottleneck(
     """
     long = (1, counted("hops", hops, 1) + 1)
     cross = [pair for k in range(1, long[1]) for pair in ((k, k + 1), (k + 1, k))]
-    of_hops, access = _divided(settings)
-    hop = Hop(rate=rate, delay=delay, queue=queue, **of_hops)
+    hop = Hop(
+        rate=rate,
+        delay=delay,
+        queue=queue,
+        impairments=impairments,
+        reverse_impairments=reverse_impairments,
+        changes=changes,
+        reverse_changes=reverse_changes,
+    )
     return chain(hops=[hop] * (long[1] - 1), pairs=[long, *cross], aqt=aqt, **_usual_delay(access, "20 ms"))
 
 
@@ -222,35 +228,52 @@ def last_hop_wireless(
     queue: Discipline = WIRELESS_QUEUE,
     impairments: Impairments | None = None,
     changes: Changes | None = None,
+    wired_rate: str = "10 Mbit/s",
+    wired_delay: str = "10 ms",
+    wired_queue: Discipline = WIRED_QUEUE,
+    wired_impairments: Impairments | None = None,
+    wired_changes: Changes | None = None,
     rtt: str = "250 ms",
     cross_rtt: str | Sequence[str] | None = None,
     reverse_rtt: str | Sequence[str] | None = None,
+    access_rate: str | Sequence[str] = ACCESS_RATE,
+    access_queue: Discipline = ACCESS_QUEUE,
+    access_impairments: Impairments | Mapping[str, Impairments] | None = None,
+    access_changes: Changes | Mapping[str, Changes] | None = None,
+    tick_phase: str | Mapping[str, str] | None = None,
     aqt: Stamping = False,
-    **settings: Unpack[Wired],
 ) -> Topology:
     """Return a wired bottleneck whose first pair ends in a wireless link that loses packets.
 
     The pair ``s1``-``d1`` crosses the wired bottleneck ``r1-r2`` and then the wireless links ``r2-d1`` and
     ``d1-r2``. Pairs from 2 on send over the wired bottleneck alone: first the cross pairs from left to right,
-    then the reverse pairs from right to left. Defaults of the wireless link, numbers of pairs and round-trip times are
-    those of [grieco2004 figure 26]; how fast the wired part is the paper leaves open.
+    then the reverse pairs from right to left.
 
     Parameters
     ----------
     cross_pairs, reverse_pairs
         Numbers of additional pairs on the wired bottleneck, zero or more.
-    rate, delay, queue, impairments, changes
-        The wireless link's, in either direction. The default queue holds the bandwidth-delay product of the first pair.
-        Losses are independent in each direction.
+    rate, delay, queue
+        The wireless link's, in either direction. The default queue holds the bandwidth-delay product of the
+        first pair.
+    impairments
+        Impairments of the wireless link, independent in each direction.
+    changes
+        Changes of rate and delay of the wireless link while the simulation runs, in either direction.
+    wired_rate, wired_delay, wired_queue, wired_impairments, wired_changes
+        Those of ``r1-r2`` and ``r2-r1``; the default queue holds 250 ms.
     rtt
-        Round-trip propagation delay of the first pair; the access delay of its sender provides what the links leave.
+        Round-trip propagation delay of the first pair; the access delay of its sender provides what the wired and
+        the wireless link leave.
     cross_rtt, reverse_rtt
         Round-trip propagation delays of the cross and the reverse pairs: one, or one per pair. By default, `spread`
         distributes them evenly between that of the wired bottleneck and `rtt`.
+    access_rate, access_queue, access_impairments, access_changes
+        The access links', as in `chain`; the wireless links are not among them.
+    tick_phase
+        The nodes', as in `chain`.
     aqt
         Which nodes stamp queueing times, as in `chain`.
-    **settings
-        Of the wired part, see `Wired`.
 
     Raises
     ------
@@ -258,55 +281,67 @@ def last_hop_wireless(
         A number of pairs is below zero, a per-pair value does not have one entry per pair, or a round-trip time is
         shorter than the links it crosses.
 
+    Notes
+    -----
+    Rates and delays of the wireless link, numbers of pairs and round-trip times are those of
+    [grieco2004 figure 26]; how fast the wired part is the paper leaves open.
+
     Examples
     --------
     >>> shape = last_hop_wireless(impairments=[{"kind": "bernoulli", "probability": 0.01}])
-    >>> shape.path("s1", "d1"), [shape.propagation_rtt_s(f"s{n}", f"d{n}") for n in (1, 2, 6, 7, 16)]
-    (('s1-r1', 'r1-r2', 'r2-d1'), [0.25, 0.066, 0.25, 0.043, 0.25])
+    >>> shape.path("s1", "d1")
+    ('s1-r1', 'r1-r2', 'r2-d1')
+    >>> [shape.propagation_rtt_s(f"s{n}", f"d{n}") for n in (1, 2, 6, 7, 16)]
+    [0.25, 0.066, 0.25, 0.043, 0.25]
     """
     counts = counted("cross_pairs", cross_pairs, 0), counted("reverse_pairs", reverse_pairs, 0)
-    hop, access = _divided(settings)
-    stated: dict[str, Any] = {"rate": "10 Mbit/s", "delay": "10 ms", "queue": WIRED_QUEUE}
-    wired = _alike(**stated | {name.removeprefix("wired_"): value for name, value in hop.items()})
-    wireless = _alike(rate=rate, delay=delay, queue=queue, impairments=impairments, changes=changes)
-    access |= _delays(wired, wireless, rtt, counts, {"cross_rtt": cross_rtt, "reverse_rtt": reverse_rtt})
-    shape = chain(hops=[wired], pairs=[(1, 2)] * (1 + counts[0]) + [(2, 1)] * counts[1], aqt=aqt, **access)
-    last_hop = {link.name: link for link in wireless.links("r2", "d1")}
-    return dataclasses.replace(shape, links=tuple(last_hop.get(link.name, link) for link in shape.links))
-
-
-def _alike(impairments: Impairments | None = None, changes: Changes | None = None, **hop: Any) -> Hop:
-    """Return a hop that is the same in each direction."""
-    return Hop(
+    wired_ns = 2 * nanoseconds(wired_delay, "wired_delay")
+    fixed_ns = wired_ns + 2 * nanoseconds(delay, "delay")
+    if nanoseconds(rtt, "rtt") < fixed_ns:
+        accepted = f"at least {written_time(fixed_ns)}, the wired and the wireless delay there and back"
+        raise refusal("rtt", rtt, accepted)
+    sender_ns = (nanoseconds(rtt, "rtt") - fixed_ns) // 2
+    sender, receiver = [written_time(sender_ns)], [delay]
+    for field, given, count in zip(
+        ("cross_rtt", "reverse_rtt"), (cross_rtt, reverse_rtt), counts, strict=True
+    ):
+        times = spread(count, written_time(wired_ns), rtt) if given is None else per_pair(field, given, count)
+        for index, time in enumerate(times):
+            ends = access_delays(time, wired_ns, f"{field}[{index}]")
+            sender.append(ends[0])
+            receiver.append(ends[1])
+    wired = Hop(
+        rate=wired_rate,
+        delay=wired_delay,
+        queue=wired_queue,
+        impairments=wired_impairments,
+        reverse_impairments=wired_impairments,
+        changes=wired_changes,
+        reverse_changes=wired_changes,
+    )
+    shape = chain(
+        hops=[wired],
+        pairs=[(1, 2)] * (1 + counts[0]) + [(2, 1)] * counts[1],
+        access_rate=access_rate,
+        sender_delay=sender,
+        receiver_delay=receiver,
+        access_queue=access_queue,
+        access_impairments=access_impairments,
+        access_changes=access_changes,
+        tick_phase=tick_phase,
+        aqt=aqt,
+    )
+    wireless = Hop(
+        rate=rate,
+        delay=delay,
+        queue=queue,
         impairments=impairments,
         reverse_impairments=impairments,
         changes=changes,
         reverse_changes=changes,
-        **hop,
     )
-
-
-def _delays(
-    wired: Hop,
-    wireless: Hop,
-    rtt: str,
-    counts: tuple[int, int],
-    given: Mapping[str, str | Sequence[str] | None],
-) -> Access:
-    """Return the delays of the access links of all pairs; that of the first receiver is the wireless link's."""
-    wired_ns = 2 * nanoseconds(wired.delay, "wired_delay")
-    fixed_ns = wired_ns + 2 * nanoseconds(wireless.delay, "delay")
-    if nanoseconds(rtt, "rtt") < fixed_ns:
-        accepted = f"at least {written_time(fixed_ns)}, the wired and the wireless delay there and back"
-        raise refusal("rtt", rtt, accepted)
-    ends = [(written_time((nanoseconds(rtt, "rtt") - fixed_ns) // 2), wireless.delay)]
-    for (field, times), count in zip(given.items(), counts, strict=True):
-        listed = (
-            spread(count, written_time(wired_ns), rtt) if times is None else per_pair(field, times, count)
-        )
-        ends += [access_delays(time, wired_ns, f"{field}[{index}]") for index, time in enumerate(listed)]
-    sender, receiver = zip(*ends, strict=True)
-    return Access(sender_delay=sender, receiver_delay=receiver)
+    last_hop = {link.name: link for link in wireless.links("r2", "d1")}
+    return dataclasses.replace(shape, links=tuple(last_hop.get(link.name, link) for link in shape.links))
 
 
 @builder
@@ -331,8 +366,10 @@ def satellite(
     rate, delay, queue
         The bottleneck's, in either direction. 275 ms is the slant path up to a geostationary orbit and down
         again; the default queue holds the bandwidth-delay product, 10 Mbit/s times 590 ms.
-    impairments, changes
-        What loses packets on the bottleneck, independent in each direction, and changes of its rate and delay.
+    impairments
+        Impairments of the bottleneck, independent in each direction.
+    changes
+        Changes of rate and delay of the bottleneck while the simulation runs, in either direction.
     aqt
         Which nodes stamp queueing times, as in `chain`.
     **access
@@ -355,9 +392,19 @@ def satellite(
     >>> shape.path("s2", "d2"), shape.propagation_rtt_s("s1", "d1")
     (('s2-r2', 'r2-r1', 'r1-d2'), 0.59)
     """
-    hop = _alike(rate=rate, delay=delay, queue=queue, impairments=impairments, changes=changes)
-    pairs_of = [(1, 2)] * counted("pairs", pairs, 1) + [(2, 1)] * counted("reverse_pairs", reverse_pairs, 0)
-    return chain(hops=[hop], pairs=pairs_of, aqt=aqt, **_usual_delay(access, "10 ms"))
+    return dumbbell(
+        pairs=pairs,
+        reverse_pairs=reverse_pairs,
+        rate=rate,
+        delay=delay,
+        queue=queue,
+        impairments=impairments,
+        reverse_impairments=impairments,
+        changes=changes,
+        reverse_changes=changes,
+        aqt=aqt,
+        **_usual_delay(access, "10 ms"),
+    )
 
 
 def spread(count: int, shortest: str, longest: str) -> list[str]:

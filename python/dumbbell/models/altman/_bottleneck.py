@@ -38,6 +38,11 @@ class Bottleneck:
         meets in an empty system, or 1 / nu, the other reading of the paper. Windows of the two differ by
         lambda / mu, less than a packet.
 
+    Raises
+    ------
+    ScenarioError
+        If a value lies outside its range.
+
     Examples
     --------
     >>> link = Bottleneck(service_rate=100.0, exogenous_rate=20.0, fixed_delay=0.5)
