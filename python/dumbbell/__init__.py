@@ -79,7 +79,9 @@ def __getattr__(name: str) -> Any:
     elif name == "__version__":
         value = import_module("dumbbell.engine").version()
     elif name == "__all__":
-        value = sorted([*_MODULE_OF, *dir(import_module("dumbbell.scenario.builders")), "topologies"])
+        value = sorted(
+            ["__version__", *_MODULE_OF, *dir(import_module("dumbbell.scenario.builders")), "topologies"]
+        )
     elif not name.startswith("_") and find_spec(f"dumbbell.{name}") is not None:
         return import_module(f"dumbbell.{name}")
     elif not name.startswith("_") and name in dir(builders := import_module("dumbbell.scenario.builders")):
@@ -91,4 +93,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__getattr__("__all__")])
+    names: list[str] = __getattr__("__all__")
+    return names

@@ -178,7 +178,7 @@ def plain(value: Any) -> Any:
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if callable(getattr(value, "item", None)):
+    if type(value).__module__ == "numpy" and not value.shape:
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None

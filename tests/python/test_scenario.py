@@ -8,7 +8,9 @@ import json
 import math
 import pickle
 import re
+import threading
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -311,7 +313,13 @@ def test_a_class_has_the_fields_of_the_schema_and_documents_them(name):
     found = at(dumbbell.schema(), *declared.place_of(name).split("."))
     if tag is not None:
         found = [table for table in found if table["properties"].get(tag[0], {}).get("const") == tag[1]]
+    # Sizes are at several places.
+    assert {frozenset(table["properties"]) for table in found} == {frozenset(found[0]["properties"])}
     assert set(cls.names()) == set(found[0]["properties"]) - {tag and tag[0]}
+    required = {
+        item.name.rstrip("_") for item in dataclasses.fields(cls) if item.default is dataclasses.MISSING
+    }
+    assert required == set(found[0]["required"]) - {tag and tag[0]}
     for attribute in cls.names().values():
         assert re.search(rf"\n{attribute}\n    [A-Z]", cls.__doc__), f"{name}.{attribute} is not documented"
 
@@ -336,6 +344,23 @@ def test_parts_are_frozen_values_that_can_be_pickled():
     assert hash(part) == hash(dataclasses.replace(part)) != hash(dataclasses.replace(part, delay="2 ms"))
     with pytest.raises(dataclasses.FrozenInstanceError):
         part.delay = "2 ms"
+
+
+def test_threads_get_the_same_classes_and_parts(tmp_path, two_hosts_data):
+    declared._part.cache_clear()
+    path = tmp_path / "scenario.toml"
+    path.write_text(tomli_w.dumps(two_hosts_data))
+    scenario = Scenario.from_file(path)
+    together = threading.Barrier(8)
+
+    def look(_number):
+        together.wait()
+        return dumbbell.scenario.Vegas, scenario.nodes, scenario.flows
+
+    with ThreadPoolExecutor(8) as pool:
+        classes, *_ = seen = list(zip(*pool.map(look, range(8)), strict=True))
+    assert len(set(classes)) == 1
+    assert all(len(set(map(repr, values))) == 1 for values in seen)
 
 
 def test_the_stub_names_every_class_with_its_fields():

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
 
 HEAVY = {
     "dask",
@@ -26,7 +29,12 @@ def loaded(code: str, *arguments: str) -> set[str]:
     """Return the modules that a program has loaded at its end, packages among them."""
     reports = f"import atexit, sys\natexit.register(lambda: print(*sys.modules, file=sys.stderr))\n{code}"
     done = subprocess.run(
-        [sys.executable, "-c", reports, *arguments], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", reports, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.splitlines()[-1].split())

@@ -190,8 +190,8 @@ fn extend(table: &mut Value, others: Value) {
 }
 
 /// Members of a flow that are drawn here, not from the schema.
-const STRUCTURE: [&str; 10] =
-    ["name", "from", "to", "path", "reverse_path", "start", "stop", "restarts", "reroutes", "tcp"];
+const STRUCTURE: [&str; 11] =
+    ["name", "count", "from", "to", "path", "reverse_path", "start", "stop", "restarts", "reroutes", "tcp"];
 
 fn flows(topology: &Topology, leaves: &mut Leaves, draw: &mut Draw) -> Vec<Value> {
     let schema = schema_of("flows");

@@ -22,8 +22,8 @@ pub struct ArrowColumns(StructArray);
 
 #[pymethods]
 impl ArrowColumns {
-    /// The schema and the columns for another library. As the protocol allows, they have their own types even if others
-    /// are requested.
+    /// The schema and the columns for another library. The columns keep their types: `requested_schema` is ignored, as the
+    /// protocol allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -66,7 +66,7 @@ fn cell<'py>(py: Python<'py>, column: &ArrayRef, place: usize) -> PyResult<Optio
         DataType::Float64 => column.as_primitive::<Float64Type>().value(place).into_pyobject(py)?.into_any(),
         DataType::UInt32 => column.as_primitive::<UInt32Type>().value(place).into_pyobject(py)?.into_any(),
         DataType::UInt64 => column.as_primitive::<UInt64Type>().value(place).into_pyobject(py)?.into_any(),
-        other => return Err(PyTypeError::new_err(format!("{other}: no type of a table of results"))),
+        other => return Err(PyTypeError::new_err(format!("{other}: unsupported column type"))),
     }))
 }
 

@@ -103,11 +103,10 @@ params! {
     }
 }
 
-/// Maximum number of flows in a group.
-const MOST_IN_GROUP: u64 = 10_000_000;
+/// Maximum number of flows of a scenario with groups: they need about 8 GB.
+const MOST_FLOWS: usize = 2_000_000;
 
-/// The flows of a scenario. A table with a `count` stands for a group: as many flows, which have its name and a number
-/// from 1.
+/// The flows of a scenario. A table with a `count` stands for a group: that many flows, named `web-1`, `web-2` and so on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flows {
     all: Vec<FlowSpec>,
@@ -136,7 +135,8 @@ impl Flows {
             self.all.push(FlowSpec::decode(node)?);
             return Ok(());
         };
-        let count = stated.value().as_u64().filter(|count| (1..=MOST_IN_GROUP).contains(count));
+        let left = MOST_FLOWS.saturating_sub(self.all.len()) as u64;
+        let count = stated.value().as_u64().filter(|count| (1..=left).contains(count));
         let count = count.ok_or_else(|| stated.error(accepted_count()))?;
         let mut members = node.table()?.clone();
         members.shift_remove("count");
@@ -147,23 +147,53 @@ impl Flows {
         Ok(())
     }
 
-    /// Replaces the names of groups in lists of names by those of their flows, and forgets the groups.
-    pub(crate) fn replace_groups<'a>(&mut self, lists: impl Iterator<Item = &'a mut Vec<String>>) {
+    /// Replaces the names of groups in lists of names by those of their flows, and drops the groups.
+    ///
+    /// # Errors
+    ///
+    /// A group has the name of another group or of a flow, or a list names it twice.
+    pub(crate) fn replace_groups<'a>(
+        &mut self,
+        lists: impl Iterator<Item = (String, &'a mut Vec<String>)>,
+    ) -> Result<(), SpecError> {
         let groups = std::mem::take(&mut self.groups);
         let by_name: BTreeMap<&str, &Group> =
             groups.iter().map(|group| (group.name.as_str(), group)).collect();
-        for list in lists.filter(|list| list.iter().any(|name| by_name.contains_key(name.as_str()))) {
+        let has_other = |flow: &FlowSpec| by_name.contains_key(flow.name.as_str());
+        if by_name.len() < groups.len() || by_name.contains_key("*") || self.all.iter().any(has_other) {
+            let names = groups.iter().map(|group| format!("\"{}\"", group.name)).collect::<Vec<_>>();
+            return Err(refused(
+                "flows".to_owned(),
+                names.join(", "),
+                "names of groups that nothing else has",
+            ));
+        }
+        for (field, list) in lists {
+            let mut named: Vec<&String> =
+                list.iter().filter(|name| by_name.contains_key(name.as_str())).collect();
+            if named.is_empty() {
+                continue;
+            }
+            named.sort_unstable();
+            if let Some(pair) = named.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(refused(field, format!("\"{}\" twice", pair[0]), "a group once"));
+            }
             let members = |name: String| match by_name.get(name.as_str()) {
                 Some(group) => (1..=group.count).map(|number| group.member(number)).collect(),
                 None => vec![name],
             };
             *list = std::mem::take(list).into_iter().flat_map(members).collect();
         }
+        Ok(())
     }
 }
 
+fn refused(field: String, value: String, accepted: &str) -> SpecError {
+    SpecError { field, value, accepted: accepted.to_owned(), suggestion: None }
+}
+
 fn accepted_count() -> String {
-    format!("a whole number of flows from 1 to {MOST_IN_GROUP}")
+    format!("a whole number from 1, and at most {MOST_FLOWS} flows in all")
 }
 
 impl Deref for Flows {
@@ -214,9 +244,9 @@ impl Field for Flows {
         schema["items"]["properties"]["count"] = json!({
             "type": "integer",
             "minimum": 1,
-            "maximum": MOST_IN_GROUP,
-            "description": "Number of such flows; they have the name with a number from 1, as `web-1`, and the name alone \
-                            stands for all of them where flows are named.",
+            "maximum": MOST_FLOWS,
+            "description": "Number of flows that this table stands for: `web-1`, `web-2` and so on. Where flows are \
+                            named, the name alone refers to all of them.",
             "x-unit": "-",
             "x-source": "-",
         });
@@ -265,14 +295,25 @@ mod tests {
 
     #[test]
     fn a_count_is_at_least_one_and_its_field_is_suggested() {
-        for count in [json!(0), json!(-1), json!(1.5), json!("3"), json!(10_000_001)] {
+        for count in [json!(0), json!(-1), json!(1.5), json!("3"), json!(2_000_001)] {
             let error = Scenario::from_value(&group(&count)).expect_err("no number of flows");
             assert_eq!(error.field, "flows.web.count");
-            assert_eq!(error.accepted, "a whole number of flows from 1 to 10000000");
+            assert_eq!(error.accepted, "a whole number from 1, and at most 2000000 flows in all");
         }
         let misspelt = scenario(&json!({ "name": "web", "counts": 3, "from": "a", "to": "b" }));
         let error = Scenario::from_value(&misspelt).expect_err("no field of a flow");
         assert_eq!(error.suggestion.as_deref(), Some("count"));
+    }
+
+    #[test]
+    fn the_name_of_a_group_is_its_own_and_named_once() {
+        for (name, probed) in [("web", "other"), ("other", "web")] {
+            let mut value = group(&json!(3));
+            value["flows"][1]["name"] = json!(name);
+            value["probes"][0]["flows"] = json!(["web", probed]);
+            let error = Scenario::from_value(&value).expect_err("a name for two");
+            assert!(["flows", "probes.0.flows"].contains(&error.field.as_str()), "{error}");
+        }
     }
 
     #[test]

@@ -118,6 +118,19 @@ params! {
     }
 }
 
+/// A list of names in which `*` is every name.
+pub(crate) struct Chosen<'a>(BTreeSet<&'a str>);
+
+impl<'a> Chosen<'a> {
+    pub(crate) fn new(names: &'a [String]) -> Self {
+        Chosen(names.iter().map(String::as_str).collect())
+    }
+
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.0.contains(name) || self.0.contains("*")
+    }
+}
+
 impl Scenario {
     /// The canonical form: every field, in order, with canonical units.
     pub fn to_json(&self) -> String {

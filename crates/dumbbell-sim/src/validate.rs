@@ -106,10 +106,12 @@ impl Scenario {
         Scenario::decode(&Node::root(value))?.checked()
     }
 
-    /// The scenario with groups of flows taken apart, if its parts fit together.
+    /// The scenario with groups of flows expanded, if its parts fit together.
     fn checked(mut self) -> Result<Scenario, SpecError> {
-        let named = self.probes.iter_mut().map(|probe| &mut probe.flows);
-        self.flows.replace_groups(named.chain([&mut self.stop_when_complete]));
+        let probed = self.probes.iter_mut().enumerate();
+        let probed = probed.map(|(index, probe)| (format!("probes.{index}.flows"), &mut probe.flows));
+        let awaited = ("stop_when_complete".to_owned(), &mut self.stop_when_complete);
+        self.flows.replace_groups(probed.chain([awaited]))?;
         self.validate()?;
         Ok(self)
     }

@@ -3,9 +3,12 @@
 use crate::flows::{FlowSpec, Start};
 use crate::network::Routes;
 use crate::quantity::Measure;
-use crate::scenario::Scenario;
+use crate::scenario::{Chosen, Scenario};
 use dumbbell_units::{Limit, Time};
 use std::collections::BTreeMap;
+
+/// Names in one warning; the others are counted.
+const MOST_LISTED: usize = 20;
 
 impl Scenario {
     /// One sentence for each part of the scenario that has no effect or not the apparent one. It begins with the path
@@ -114,19 +117,19 @@ impl Scenario {
                     found.push(format!(
                         "{}: {} without a quantity of {member}; nothing is recorded for them",
                         path(member),
-                        names.join(", ")
+                        listed(names)
                     ));
                 }
             }
             for &quantity in &probe.quantities {
                 let names = if quantity.is_of_link() { &probe.links } else { &probe.flows };
-                let chosen = |name: &str| names.iter().any(|wanted| wanted == "*" || wanted == name);
+                let chosen = Chosen::new(names);
                 let reason = if quantity.is_of_link() {
-                    let mut links = self.links.iter().filter(|link| chosen(&link.name));
+                    let mut links = self.links.iter().filter(|link| chosen.contains(&link.name));
                     let never = quantity.is(Measure::Losses) && links.all(|link| !link.loses_packets());
                     never.then_some("none of these links has impairments or outages that lose packets")
                 } else {
-                    let mut flows = self.flows.iter().filter(|flow| chosen(&flow.name));
+                    let mut flows = self.flows.iter().filter(|flow| chosen.contains(&flow.name));
                     let never = !quantity.is(Measure::Delivered) && flows.all(|flow| flow.tcp.is_none());
                     never.then_some("sources of datagrams have no TCP")
                 };
@@ -135,12 +138,19 @@ impl Scenario {
                     found.push(format!(
                         "{}: {name} for {}: {reason}; nothing is recorded",
                         path("quantities"),
-                        names.join(", ")
+                        listed(names)
                     ));
                 }
             }
         }
     }
+}
+
+/// Names for a sentence; of many, the first.
+fn listed(names: &[String]) -> String {
+    let more = names.len().saturating_sub(MOST_LISTED);
+    let shown = names[..names.len() - more].join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
 /// The largest packet of data, and of acknowledgements without SACK blocks or of reports, that a flow sends, in bytes on the wire.

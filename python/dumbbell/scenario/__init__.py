@@ -48,10 +48,14 @@ SOURCES = "a Scenario, the name of a scenario file, or a table of fields"
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
-        return ["Data", "Part", "Scenario", *dir(builders)]
+        return __dir__()
     if not name.startswith("_") and name in declared.names():
         return getattr(builders, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(["Data", "Part", "Scenario", *dir(builders)])
 
 
 def _omitted() -> Any:
@@ -117,6 +121,9 @@ class Scenario(Part):
         def __getattr__(self, name: str) -> Any:
             # Parts of a document that only the engine has read are made when one is asked for.
             document = self.__dict__.get("_document")
+            if document is None and name in self.__dict__:
+                # Another thread has made them in the meantime.
+                return self.__dict__[name]
             if document is None or name not in self.names().values():
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             made = self._of(_data_of(*document), self.stated)
@@ -228,18 +235,23 @@ class Scenario(Part):
             form = "json" if decoded.lstrip().startswith("{") else "toml"
         try:
             stated = _read(decoded, form)
-        except ScenarioError:
+        except ScenarioError as error:
+            refused = error
+        else:
+            if stated.names_external():
+                return cls.from_dict(_completed(_data_of(decoded, form), Path(folder)))
+            scenario = cls.__new__(cls)
+            scenario.__dict__.update(stated=stated, _document=(decoded, form))
+            return scenario
+        try:
             data = _data_of(decoded, form)
-            # What it names may be outside of the engine: traces, controls.
-            completed = _completed(data, Path(folder)) if isinstance(data, dict) else data
-            if completed == data:
-                raise
-            return cls.from_dict(completed)
-        if stated.names_external():
-            return cls.from_dict(_completed(_data_of(decoded, form), Path(folder)))
-        scenario = cls.__new__(cls)
-        scenario.__dict__.update(stated=stated, _document=(decoded, form))
-        return scenario
+        except ScenarioError:
+            raise refused from None
+        # What it names may be outside of the engine: traces, controls.
+        completed = _completed(data, Path(folder)) if isinstance(data, dict) else data
+        if completed == data:
+            raise refused
+        return cls.from_dict(completed)
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Self:

@@ -11,6 +11,7 @@ import keyword
 from collections.abc import Iterator, Mapping
 from dataclasses import field, make_dataclass
 from functools import cache, partial
+from threading import RLock
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -211,20 +212,34 @@ def names() -> frozenset[str]:
     return frozenset([*PARTS, *FAMILIES, *kinds()])
 
 
+def family(name: str) -> type[Part]:
+    """Return the base class of a family."""
+    with _MAKING:
+        return _family(name)
+
+
+def part(name: str) -> type[Any]:
+    """Return a class of parts."""
+    with _MAKING:
+        return _part(name)
+
+
 def class_of(name: str) -> type[Part]:
     """Return the class with this name."""
     return family(name) if name in FAMILIES else part(name)
 
 
+_MAKING = RLock()
+"""Held while a class is made, so that there is one of each name."""
+
+
 @cache
-def family(name: str) -> type[Part]:
-    """Return the base class of a family."""
+def _family(name: str) -> type[Part]:
     return type(name, (Part,), {"__doc__": FAMILIES[name].about, "__module__": MODULE})
 
 
 @cache
-def part(name: str) -> type[Any]:
-    """Return a class of parts."""
+def _part(name: str) -> type[Any]:
     declared = PARTS.get(name)
     tag = None if declared is not None else tag_of(name)
     base = declared.base if declared is not None else family(kinds()[name][0])

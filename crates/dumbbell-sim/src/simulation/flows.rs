@@ -10,6 +10,7 @@ use dumbbell_net::{DatagramState, Emission};
 use dumbbell_tcp::{HostClock, WireSizes};
 use dumbbell_units::random::name_hash;
 use dumbbell_units::{Interval, Stream, Time};
+use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut};
 
 /// The state of a flow besides that of its connections.
@@ -159,7 +160,9 @@ impl HotFlowState {
 pub(super) struct Flows {
     pub states: Vec<FlowState>,
     pub hot: Vec<HotFlowState>,
-    /// Flows that the run waits for.
+    /// Whether the run waits for each flow.
+    is_awaited: Vec<bool>,
+    /// Flows that it still waits for.
     awaited: usize,
 }
 
@@ -208,9 +211,11 @@ impl Flows {
                 ..HotFlowState::default()
             }
         };
+        let awaited: BTreeSet<&String> = scenario.stop_when_complete.iter().collect();
         Flows {
             states: scenario.flows.iter().enumerate().map(state).collect(),
             hot: routes.begins.iter().enumerate().map(hot).collect(),
+            is_awaited: scenario.flows.iter().map(|flow| awaited.contains(&flow.name)).collect(),
             awaited: scenario.stop_when_complete.len(),
         }
     }
@@ -223,13 +228,11 @@ impl Flows {
 
     /// The last transfer of a flow has ended.
     pub(super) fn complete(&mut self, flow: u32, scenario: &Scenario, now: Time) {
-        let spec = &scenario.flows[flow as usize];
+        let restarts = scenario.flows[flow as usize].restarts.len();
         let state = &mut self[flow];
-        if state.completed_at.is_none() && state.restarts >= spec.restarts.len() {
+        if state.completed_at.is_none() && state.restarts >= restarts {
             state.completed_at = Some(now);
-            if scenario.stop_when_complete.contains(&spec.name) {
-                self.awaited -= 1;
-            }
+            self.awaited -= usize::from(self.is_awaited[flow as usize]);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::journal::{Journal, Place};
 use crate::quantity::{Measure, Quantity};
-use crate::scenario::Scenario;
+use crate::scenario::{Chosen, Scenario};
 use crate::supervision::{Excess, Overflow};
 use crate::trace::{FlowEvent, Recording, TransferRow};
 use dumbbell_net::Link;
@@ -84,15 +84,15 @@ impl Probes {
             delays: of_percentiles,
         };
         for probe in &scenario.probes {
-            let chosen = |names: &[String], name: &str| names.iter().any(|n| n == "*" || n == name);
+            let (links, flows) = (Chosen::new(&probe.links), Chosen::new(&probe.flows));
             for &quantity in &probe.quantities {
                 let (names, wanted, numbers) = if quantity.is_of_link() {
-                    (scenario.link_names(), &probe.links, &mut probes.of_links)
+                    (scenario.link_names(), &links, &mut probes.of_links)
                 } else {
-                    (scenario.flow_names(), &probe.flows, &mut probes.of_flows)
+                    (scenario.flow_names(), &flows, &mut probes.of_flows)
                 };
                 for (index, name) in names.iter().enumerate() {
-                    if chosen(wanted, name) {
+                    if wanted.contains(name) {
                         numbers[index].push(probes.recordings.len() as u32);
                         let recording = Recording::new(name, quantity, probe);
                         probes.recordings.push(recording.limited_to(max_samples));
