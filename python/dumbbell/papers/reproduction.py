@@ -192,6 +192,7 @@ def finish(
     work.complete(display, client)
     judged = _judged(work, measured, display, client)
     sections = paper.sections(settings, judged.evaluation)
+    files = paper.files(settings, judged.evaluation)
     judged.step()
     work.store.compact()
     times = work.times | judged.added.times | {"claims and report": time.monotonic() - judged.start}
@@ -219,7 +220,7 @@ def finish(
     )
     write_text(done.report, text)
     write_json(done.results, data)
-    for file, content in paper.files(settings, judged.evaluation).items():
+    for file, content in files.items():
         write_text(target / file, content)
     return done
 
