@@ -143,7 +143,7 @@ class Move(Generic[V]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explanation:
+class ExplainedMisses:
     """The misses that varied assumptions explain.
 
     Parameters
@@ -179,7 +179,7 @@ class Sensitivity(Generic[V]):
         self,
         moves: Iterable[Move[V]] = (),
         placebo: Callable[[], Sequence[Sequence[Finding]]] | None = None,
-        explanation: Explanation | None = None,
+        explanation: ExplainedMisses | None = None,
     ) -> None:
         self.moves = list(moves)
         self._placebo = placebo
@@ -225,7 +225,7 @@ class Sensitivity(Generic[V]):
             for name, chance in zip(tried, adjust_p_values(chances, "bh"), strict=True)
             if name in labels and chance <= CHANCE
         ]
-        explanation = Explanation(
+        explanation = ExplainedMisses(
             explained=explained,
             by_placebo=_by_placebo(held, tried, len(explained)),
             has_placebo=bool(held),
