@@ -348,7 +348,7 @@ def run_many(
     progress: Progress | None = None,
     finished: Callable[[int, RealTimeRun], None] | None = None,
 ) -> list[RealTimeRun]:
-    """Run many jobs in real time, and return their results in order.
+    """Run many jobs in real time.
 
     Parameters
     ----------
@@ -360,12 +360,19 @@ def run_many(
     budget_bps
         Maximum sum of the rates of runs side by side, in bit/s, by `load_bps`. A run that would exceed it waits for
         others to end.
-    congestion, repeats, pcap
-        As of `run`; `pcap` returns the file for the packets of a job.
+    congestion, repeats
+        As of `run`.
+    pcap
+        Returns the file for the packets of a run, as of `run`.
     progress
         Told the seconds of completed and of all runs.
     finished
         Told the number and the results of each job within a second of its completion, in the calling thread.
+
+    Returns
+    -------
+    list of RealTimeRun
+        The results, in the order of the jobs.
 
     Raises
     ------

@@ -296,14 +296,21 @@ class Campaign:
         fresh
             Delete the content of the store, including runs of other campaigns with this engine and reduction.
 
+        Returns
+        -------
+        Campaign
+            The campaign itself, all its runs done.
+
         Raises
         ------
         ScenarioError
             Another process is writing to the store, or the cluster cannot be used.
         ResultsError
             A file of the store cannot be read or written, as on a full disk. Earlier results are kept.
-        ClusterError, Interrupted
-            The scheduler is gone, or Ctrl-C. Completed runs are kept.
+        ClusterError
+            The scheduler is gone. Completed runs are kept.
+        Interrupted
+            Ctrl-C. Completed runs are kept.
 
         Warns
         -----

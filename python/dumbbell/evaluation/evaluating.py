@@ -125,16 +125,23 @@ def evaluate(
     only
         Names of items; all by default.
     output
-        Folder for the report, in ``evaluate-NAME``, and the store of runs, which evaluations share; ``results/`` of the
-        working directory by default.
-    seed, runs
-        Seed of all random numbers, and number of replications, at least 2; 5 by default, with `quick` 3.
+        Folder for the report and the store of runs; ``results/`` of the working directory by default. The report is in
+        ``evaluate-NAME`` there. Evaluations share the store.
+    seed
+        Seed of all random numbers.
+    runs
+        Number of replications, at least 2; 5 by default, with `quick` 3.
     threads
         Number of threads; all cores by default.
     fresh
         Delete stored runs, also those of other evaluations, and run everything again.
     quiet
         Show no progress.
+
+    Returns
+    -------
+    Evaluation
+        The verdicts and where the report is.
 
     Raises
     ------

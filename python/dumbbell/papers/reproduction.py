@@ -354,20 +354,32 @@ def reproduce(
     name
         Name of the paper, as ``"vegas-revisited"``.
     experiment
-        An additional experiment of the paper, as ``"full-factorial"``, to run instead of the paper's own runs.
-    quick, runs, seed, seeds, threads
-        See `Settings`. There are five seeds by default, 1 in quick mode and for an experiment. The verdicts are on the runs
-        of all seeds; the headline is a mean over seeds.
-    json_output, quiet
-        Print the findings as JSON on standard output instead of a summary; show no progress on standard error, and no summary,
-        but warnings of a damaged store.
-    output, papers
-        Folder for reports and the store of runs, ``results/`` of the working directory by default; folder that holds the
-        papers, see `folder`.
+        Name of an additional experiment of the paper, as ``"full-factorial"``, to run instead of the paper's own runs.
+    quick
+        Use fewer replications.
+    json_output
+        Print the findings as JSON on standard output instead of a summary; progress goes to standard error.
+    output
+        Folder for reports and the store of runs; ``results/`` of the working directory by default.
+    runs
+        Replications for each configuration of the main tables or of the experiment, at least 2; the paper's own number
+        by default.
+    seed
+        Seed all seeds are derived from, at least 0.
+    seeds
+        Number of seeds to repeat everything with, from `seed` on; 5 by default, 1 in quick mode and for an experiment. The
+        verdicts are on the runs of all seeds; the headline is a mean over seeds.
+    threads
+        Threads to run on; all cores by default.
     fresh
         Delete stored runs and run everything again.
+    papers
+        Folder that holds the papers; see `folder`.
+    quiet
+        Suppress progress and summary; warnings of a damaged store are still shown.
     on
-        A Dask cluster, or the address of its scheduler, whose workers need this checkout and the engine of this process.
+        A Dask cluster, or the address of its scheduler. Its workers need this checkout and the engine of this
+        process. The default is this machine.
 
     Returns
     -------
@@ -380,7 +392,8 @@ def reproduce(
         The paper is not known, cannot be loaded or has no such experiment, a setting is out of range, or another process
         is writing to the same store.
     ResultsError
-        A file of the store cannot be read, or one of the results cannot be written, as on a full disk.
+        A file of the store cannot be read, or one of the results cannot be written, as on a full disk. Every finished run
+        that could be written is kept.
     Interrupted
         Ctrl-C. Every finished run is kept; the same command resumes.
     """
