@@ -496,7 +496,6 @@ def test_frames_of_a_cluster_equal_those_of_this_machine(client, tmp_path):
     assert json.loads(here.status().points.to_json()) == json.loads(there.status().points.to_json())
 
 
-# The last, because it leaves workers behind that have to start again.
 @pytest.mark.slow
 def test_a_run_that_kills_its_workers_is_named(client, tmp_path):
     # Others share its workers and die with them. They are finished nevertheless, and none of them is named.
@@ -506,3 +505,4 @@ def test_a_run_that_kills_its_workers_is_named(client, tmp_path):
     ):
         found.run(client, progress=False)
     assert found.status().done == 10
+    client.wait_for_workers(2, timeout=60)
