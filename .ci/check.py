@@ -2,7 +2,7 @@
 
 A changed crate is checked by its own tests and those of the crates in `FOLLOWERS`. A changed module of the package is
 checked by the test files named after it, and by those nearest to it in the graph of imports. Tests marked as slow are
-left out, unless their own file has changed.
+left out, unless their own file has changed. Changed files that select nothing are named.
 """
 
 from __future__ import annotations
@@ -14,11 +14,30 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 PYTHON_TESTS = Path("tests/python")
+RUN_TESTS = {PYTHON_TESTS, *(Path("tests") / name for name in ("tutorials", "hostile", "chaos"))}
+
+AREAS = {
+    "peers": ["test_peer_*.py", "test_cross_validation*.py"],
+    "python/dumbbell/crossvalidation": ["test_cross_validation*.py"],
+    "website": ["test_website.py", "test_gallery.py"],
+    "mkdocs.yml": ["test_website.py", "test_gallery.py"],
+    "python/dumbbell/__main__.py": ["test_cli.py", "test_startup.py"],
+    "python/dumbbell/_engine.pyi": ["test_stub.py"],
+    "tests/python/computed_once.py": ["test_paper*.py"],
+    "tests/python/conftest.py": ["test_*.py"],
+}
+"""Tests of files that neither names nor imports connect with them: patterns below `tests/python`."""
+
+TESTED = ("python", "papers", "peers", "website", "mkdocs.yml", *map(str, RUN_TESTS))
+"""Beginnings of the paths of files that tests of Python concern."""
+
+RUST_SETTINGS = {Path("Cargo.toml"), Path("Cargo.lock"), Path("clippy.toml"), Path("rustfmt.toml")}
 
 FOLLOWERS = {
     "dumbbell-units": [["dumbbell-sim", "--test", "it", "fingerprints"]],
@@ -42,10 +61,16 @@ def changed(base: str) -> list[Path]:
     return sorted({Path(name) for name in names})
 
 
+@cache
+def packages() -> dict[Path, str]:
+    """Return the names of the workspace's packages by folder."""
+    metadata = json.loads(output("cargo", "metadata", "--no-deps", "--format-version", "1", "--locked"))
+    return {Path(package["manifest_path"]).parent: package["name"] for package in metadata["packages"]}
+
+
 def crates_of(files: Sequence[Path]) -> list[str]:
     """Return the names of the workspace's packages that contain some of the files."""
-    metadata = json.loads(output("cargo", "metadata", "--no-deps", "--format-version", "1", "--locked"))
-    folders = {Path(package["manifest_path"]).parent: package["name"] for package in metadata["packages"]}
+    folders = packages()
     return sorted({folders[place] for file in files for place in (ROOT / file).parents if place in folders})
 
 
@@ -103,7 +128,7 @@ class Imports:
 def tests_of(file: Path, imports: Imports) -> set[Path]:
     """Return the test files that a changed file of Python or of data concerns."""
     if file.name.startswith("test_"):
-        return {file} if file.parent == PYTHON_TESTS and (ROOT / file).exists() else set()
+        return {file} if file.parent in RUN_TESTS and (ROOT / file).exists() else set()
     tests = [path.relative_to(ROOT) for path in (ROOT / PYTHON_TESTS).glob("test_*.py")]
     parts = {part.strip("_") for part in file.with_suffix("").parts[1:]} - {"dumbbell", "init", "python"}
     named = {
@@ -114,12 +139,25 @@ def tests_of(file: Path, imports: Imports) -> set[Path]:
             for part in parts
         )
     }
-    return named | (imports.nearest_tests(file) if file.suffix == ".py" else set())
+    listed = {
+        test
+        for place, patterns in AREAS.items()
+        if file.is_relative_to(place)
+        for test in tests
+        if any(test.match(pattern) for pattern in patterns)
+    }
+    return named | listed | (imports.nearest_tests(file) if file.suffix == ".py" else set())
+
+
+def is_rust(file: Path) -> bool:
+    """Return whether a file is of a crate, of the fuzz targets, or a setting of all crates."""
+    return file.parts[0] == "fuzz" or file in RUST_SETTINGS or bool(crates_of([file]))
 
 
 def rust(files: Sequence[Path]) -> Iterator[Sequence[str]]:
     """Yield the commands that check changed Rust files."""
-    if not (crates := crates_of(files)):
+    crates = crates_of(files)
+    if not crates and not any(is_rust(file) for file in files):
         return
     if sources := [str(file) for file in files if file.suffix == ".rs" and (ROOT / file).exists()]:
         yield ["rustfmt", "--check", *sources]
@@ -127,11 +165,26 @@ def rust(files: Sequence[Path]) -> Iterator[Sequence[str]]:
     if tested:
         yield ["cargo", "test", "--locked", "--quiet", *tested]
     yield ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"]
+    if any(file.parts[0] == "fuzz" for file in files):
+        fuzz = ["cargo", "check", "--manifest-path", "fuzz/Cargo.toml", "--locked", "--quiet"]
+        yield ["env", "CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a", *fuzz]
     followers = {
         tuple(rest) for crate in crates for rest in FOLLOWERS.get(crate, []) if rest[0] not in crates
     }
     for package, *rest in sorted(followers):
         yield ["cargo", "test", "--locked", "--quiet", "--package", package, *rest]
+
+
+def selects_nothing(file: Path, imports: Imports) -> bool:
+    """Return whether no check but that of the house rules concerns a changed file."""
+    if file.suffix == ".md" or is_locked(file) or is_rust(file):
+        return False
+    return not (str(file).startswith(TESTED) and tests_of(file, imports))
+
+
+def is_locked(file: Path) -> bool:
+    """Return whether a file declares or locks dependencies."""
+    return file.name in {"pyproject.toml", "Makefile"} or file.suffix == ".lock"
 
 
 def python(files: Sequence[Path]) -> Iterator[Sequence[str]]:
@@ -142,11 +195,10 @@ def python(files: Sequence[Path]) -> Iterator[Sequence[str]]:
         yield [f"{BIN}/ruff", "format", "--check", "."]
         yield [f"{BIN}/mypy"]
     imports = Imports()
-    areas = ("python", "papers", "peers", "website", "tests/python")
     concerned: set[Path] = set().union(
-        *(tests_of(file, imports) for file in files if str(file).startswith(areas))
+        *(tests_of(file, imports) for file in files if str(file).startswith(TESTED))
     )
-    if any(file.name in {"pyproject.toml", "Makefile"} or file.suffix == ".lock" for file in files):
+    if any(is_locked(file) for file in files):
         concerned.add(PYTHON_TESTS / "test_dependencies.py")
     own = sorted(str(file) for file in concerned if file in files)
     other = sorted(str(file) for file in concerned if file not in files)
@@ -176,6 +228,12 @@ def main() -> int:
     print(f"{len(files)} files differ from {options.base}")
     commands = [["cargo", "run", "--quiet", "--locked", "--bin", "xtask", "--", "tidy"]] if files else []
     commands += [list(command) for check in CHECKS for command in check(files)]
+    imports = Imports()
+    for file in files:
+        if selects_nothing(file, imports):
+            print(f"no test selected for {file}")
+    if any(command[0] in {f"{BIN}/mypy", f"{BIN}/pytest"} for command in commands):
+        commands.insert(0, ["make", "--no-print-directory", ".venv/stamps/engine"])
     for command in commands:
         print("$", " ".join(command).replace(f"{ROOT}/", ""), flush=True)
         begin = time.monotonic()
@@ -183,7 +241,7 @@ def main() -> int:
             if status := subprocess.run(command, cwd=ROOT, check=False).returncode:
                 return status
             print(f"  {time.monotonic() - begin:.1f} s", flush=True)
-    print("make check: nothing found; `make test` runs all checks")
+    print("make check: all selected checks passed; `make test` runs all checks")
     return 0
 
 
