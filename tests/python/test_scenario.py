@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import json
 import math
 import pickle
@@ -346,8 +347,9 @@ def test_parts_are_frozen_values_that_can_be_pickled():
         part.delay = "2 ms"
 
 
-def test_threads_get_the_same_classes_and_parts(tmp_path, two_hosts_data):
-    declared._part.cache_clear()
+def test_threads_get_the_same_classes_and_parts(tmp_path, two_hosts_data, monkeypatch):
+    # No class has been made yet.
+    monkeypatch.setattr(declared, "_part", functools.cache(declared._part.__wrapped__))
     path = tmp_path / "scenario.toml"
     path.write_text(tomli_w.dumps(two_hosts_data))
     scenario = Scenario.from_file(path)
