@@ -248,6 +248,8 @@ def test_the_bytes_travel_to_another_process(aimd, tmp_path):
     assert library == Library(aimd, decrease=0.7)
 
 
+# Beside another cluster, Dask warns of its port and leaves a socket open.
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.slow
 def test_a_cluster_gets_the_code(folder, tmp_path):
     distributed = pytest.importorskip("distributed")

@@ -141,6 +141,8 @@ def test_a_wrong_sweep_is_refused_before_anything_runs(base, arguments, words):
     assert words in str(refused.value)
 
 
+# Beside another cluster, Dask warns of its port and leaves a socket open.
+@pytest.mark.filterwarnings("ignore")
 def test_a_cluster_gives_the_same_sweep(base, tmp_path):
     distributed = pytest.importorskip("distributed")
     with distributed.Client(
