@@ -19,6 +19,9 @@ from dumbbell.cli import new
 
 ROOT = Path(__file__).parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+# Cargo takes the crates of a copy for those of the checkout, and what it has built for either for fresh.
+BUILDS = TARGET / "tutorials-builds"
 REGISTRY = "crates/dumbbell-cc/src/algorithms/mod.rs"
 REGISTRY_LINE = re.compile(r'^ {4}"(\w+)" => \w+::\w+,$', flags=re.MULTILINE)
 QUEUES = "crates/dumbbell-net/src/queues/mod.rs"
@@ -44,7 +47,7 @@ def run(command: str, folder: Path) -> str:
         cwd=folder,
         env=os.environ
         | {
-            "CARGO_TARGET_DIR": str(TARGET),
+            "CARGO_TARGET_DIR": str(TARGET if folder == ROOT else BUILDS),
             "PYO3_PYTHON": sys.executable,
             "PYTHONPATH": str(folder / "python"),
         },
@@ -93,6 +96,11 @@ def checkout() -> Path:
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             # Times are copied too: cargo rebuilds files newer than its last build.
             shutil.copy2(ROOT / name, copy / name)
+    shutil.rmtree(BUILDS, ignore_errors=True)
+    for built in ("deps", "build", ".fingerprint"):
+        for profile in ("debug", "release"):
+            if (TARGET / profile / built).is_dir():
+                shutil.copytree(TARGET / profile / built, BUILDS / profile / built)
     run("git init --quiet", copy)
     run("git add --all", copy)
     return copy
@@ -197,7 +205,7 @@ def test_many_congestion_controls_are_also_one_file_and_one_line_each(
 def test_tests_of_the_package_accept_new_entries(checkout: Path, tested: dict[str, str]) -> None:
     run("cargo build --release --locked --quiet --package dumbbell-py", checkout)
     suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
-    shutil.copy2(TARGET / "release" / f"lib_engine.{suffix}", checkout / "python/dumbbell/_engine.abi3.so")
+    shutil.copy2(BUILDS / "release" / f"lib_engine.{suffix}", checkout / "python/dumbbell/_engine.abi3.so")
     tests = " ".join(f"tests/python/{name}" for name in OF_THE_REGISTRY)
     run(f"{sys.executable} -m pytest -q -p no:cacheprovider --numprocesses auto {tests}", checkout)
 
