@@ -17,6 +17,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -65,12 +66,14 @@ _MODULES = {
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-HTML["dumbbell.scenario.Scenario"] = lambda shown: import_module("dumbbell.plots.notebook").scenario_html(
-    shown
-)
-HTML["dumbbell.topologies.network.Topology"] = lambda shown: import_module(
-    "dumbbell.plots.notebook"
-).topology_html(shown)
+
+def _in_notebook(function: str) -> Callable[[Any], str]:
+    """Return a function of `dumbbell.plots.notebook`, which is imported when it is called."""
+    return lambda shown: getattr(import_module("dumbbell.plots.notebook"), function)(shown)
+
+
+HTML["dumbbell.scenario.Scenario"] = _in_notebook("scenario_html")
+HTML["dumbbell.topologies.network.Topology"] = _in_notebook("topology_html")
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 import numpy as np
 from gymnasium.utils import seeding
@@ -36,17 +36,6 @@ AGENT = {"name": "agent:flow", "digest": "1"}
 
 CHOSEN = ("variant", "congestion", "mechanisms", "external")
 """Fields of a flow's TCP that name a congestion control, which the agent replaces."""
-
-
-class Settings(TypedDict, total=False):
-    """What environments accept besides the scenario, as of `dumbbell.gym.FlowEnv`."""
-
-    flow: str | None
-    interval: str
-    action: str
-    factor: float
-    capacity: str | None
-    reward: Reward | None
 
 
 class Episodes:
