@@ -371,7 +371,8 @@ def adjust_p_values(p_values: ArrayLike, method: Literal["holm", "bh"] = "holm")
     if method == "bh":
         adjusted[known] = stats.false_discovery_control(tested, method="bh")
         return adjusted
-    from statsmodels.stats.multitest import multipletests
-
-    adjusted[known] = multipletests(tested, method="holm")[1]
+    # Not `multipletests` of statsmodels, which collects all garbage of the process at each call.
+    order = np.argsort(tested)
+    steps = np.maximum.accumulate(tested[order] * np.arange(tested.size, 0, -1))
+    adjusted[np.flatnonzero(known)[order]] = np.minimum(steps, 1.0)
     return adjusted
