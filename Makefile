@@ -20,8 +20,11 @@ MUTANTS = $(BIN)/python tests/mutants
 MUTANTS_DRAWN = --seed $(MUTANTS_SEED) $(if $(MUTANTS_COUNT),--count $(MUTANTS_COUNT)) $(if $(BASE),--base $(BASE))
 
 CHAOS := cargo run --profile chaos --locked --quiet --package dumbbell-chaos --
-# Without --package, as `cargo test --workspace` builds it.
-CHAOS_SMOKE := cargo run --locked --quiet --bin dumbbell-chaos --
+
+# `cargo test --workspace` builds these programs too, with more features of what they depend on than `cargo run` does,
+# which builds it again. The continuous integration takes what is there.
+XTASK ?= cargo run --quiet --locked --bin xtask --
+CHAOS_SMOKE ?= cargo run --quiet --locked --bin dumbbell-chaos --
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -127,7 +130,7 @@ fmt: $(STAMPS)/test-packages
 	$(BIN)/ruff format --check .
 
 tidy:
-	cargo run --quiet --locked --bin xtask -- tidy
+	$(XTASK) tidy
 
 # cargo-deny takes minutes to build, so it is used only if installed; the licences are checked either way.
 licences:
@@ -135,7 +138,7 @@ licences:
 		echo "cargo deny check licenses bans sources" && cargo deny --log-level error check licenses bans sources; \
 	else \
 		echo "SKIPPED bans and sources: cargo-deny is not installed; licences are checked against deny.toml" >&2; \
-		cargo run --quiet --locked --bin xtask -- licences; \
+		$(XTASK) licences; \
 	fi
 
 # Asks a service on the Internet; without a connection, the check is skipped and says so.
@@ -145,11 +148,11 @@ advisories: $(STAMPS)/python
 lint: $(STAMPS)/test-packages
 	@$(TOGETHER) lint-rust lint-python
 
-# Checks that the fuzz targets compile, without building their C++ library.
+# With what only Linux has; `cargo test` compiles what is instead of it. Checks that the fuzz targets compile, without
+# their C++ library.
 lint-rust: $(STAMPS)/python
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	cargo clippy --package dumbbell-testbed --features kernel --all-targets --locked --quiet -- -D warnings
-	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a cargo check --manifest-path fuzz/Cargo.toml --locked --quiet
+	cargo clippy --workspace --features dumbbell-testbed/kernel --all-targets --locked --quiet -- -D warnings
+	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a cargo check --manifest-path fuzz/Cargo.toml --target-dir target --locked --quiet
 
 # The types of scenarios are those of the engine's schema.
 lint-python: $(STAMPS)/engine $(STAMPS)/test-packages
@@ -198,7 +201,7 @@ bench:
 	cargo run --profile fast --locked --quiet --package dumbbell-benches
 
 bench-smoke:
-	cargo run --release --locked --quiet --bin dumbbell-benches -- --smoke
+	cargo run --release --locked --quiet --package dumbbell-benches -- --smoke
 
 bench-peers: $(FAST)
 	$(BIN)/dumbbell bench peers
