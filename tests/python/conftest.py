@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,3 +84,9 @@ def file(tmp_path: Path, two_hosts: Scenario) -> Path:
     path = tmp_path / "two-hosts.toml"
     path.write_text(two_hosts.to_toml(), encoding="utf-8")
     return path
+
+
+def pytest_collection_finish() -> None:
+    """Exclude from each garbage collection what stays until the end: all modules and tests."""
+    gc.collect()
+    gc.freeze()
