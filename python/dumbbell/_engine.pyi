@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeAlias, final
+from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, final
 
 from typing_extensions import disjoint_base
 
@@ -61,29 +61,20 @@ class ArrowColumns:
 
 @final
 class RunResult:
-    @property
-    def flows(self) -> ArrowColumns: ...
-    @property
-    def links(self) -> ArrowColumns: ...
-    @property
-    def traces(self) -> dict[str, ArrowColumns]: ...
-    @property
-    def captured(self) -> tuple[int, int]: ...
+    flows: Final[ArrowColumns]
+    links: Final[ArrowColumns]
+    traces: Final[dict[str, ArrowColumns]]
+    captured: Final[tuple[int, int]]
     def summary(self) -> str: ...
     def journal(self) -> tuple[ArrowColumns, list[tuple[str, str]], int] | None: ...
 
 @final
 class ManyResult:
-    @property
-    def flows(self) -> ArrowColumns: ...
-    @property
-    def links(self) -> ArrowColumns: ...
-    @property
-    def traces(self) -> dict[str, ArrowColumns]: ...
-    @property
-    def completed(self) -> int: ...
-    @property
-    def interrupted(self) -> bool: ...
+    flows: Final[ArrowColumns]
+    links: Final[ArrowColumns]
+    traces: Final[dict[str, ArrowColumns]]
+    completed: Final[int]
+    interrupted: Final[bool]
 
 @final
 class Episodes:
@@ -108,126 +99,78 @@ _Controls: TypeAlias = Callable[[str, str, str], Any]
 
 @final
 class Setup:
-    @property
-    def now(self) -> float: ...
-    @property
-    def mss(self) -> float: ...
-    @property
-    def initial_window(self) -> float: ...
-    @property
-    def initial_ssthresh(self) -> float: ...
-    @property
-    def is_ecn_capable(self) -> bool: ...
-    @property
-    def seed(self) -> int: ...
+    now: Final[float]
+    mss: Final[float]
+    initial_window: Final[float]
+    initial_ssthresh: Final[float]
+    is_ecn_capable: Final[bool]
+    seed: Final[int]
     def __deepcopy__(self, _memo: object, /) -> Setup: ...
 
 @disjoint_base
 class Connection:
-    @property
-    def now(self) -> float: ...
-    @property
-    def mss(self) -> float: ...
-    @property
-    def snd_una(self) -> int: ...
-    @property
-    def snd_nxt(self) -> int: ...
-    @property
-    def flight_size(self) -> float: ...
-    @property
-    def in_flight(self) -> float: ...
-    @property
-    def max_window(self) -> float: ...
-    @property
-    def growth_limit(self) -> float: ...
-    @property
-    def loss_window(self) -> float: ...
-    @property
-    def srtt(self) -> float | None: ...
-    @property
-    def min_rtt(self) -> float | None: ...
-    @property
-    def delivered(self) -> int: ...
-    @property
-    def lost(self) -> int: ...
-    @property
-    def marked(self) -> int: ...
-    @property
-    def round(self) -> int: ...
-    @property
-    def is_app_limited(self) -> bool: ...
+    now: Final[float]
+    mss: Final[float]
+    snd_una: Final[int]
+    snd_nxt: Final[int]
+    flight_size: Final[float]
+    in_flight: Final[float]
+    max_window: Final[float]
+    growth_limit: Final[float]
+    loss_window: Final[float]
+    srtt: Final[float | None]
+    min_rtt: Final[float | None]
+    delivered: Final[int]
+    lost: Final[int]
+    marked: Final[int]
+    round: Final[int]
+    is_app_limited: Final[bool]
     def grown(self, cwnd: float, growth: float) -> float: ...
     def __deepcopy__(self, _memo: object, /) -> Self: ...
 
 @final
 class Ack(Connection):
-    @property
-    def ack(self) -> int: ...
-    @property
-    def acked(self) -> int: ...
-    @property
-    def newly_delivered(self) -> int: ...
-    @property
-    def newly_lost(self) -> int: ...
-    @property
-    def newly_marked(self) -> int: ...
-    @property
-    def rtt(self) -> float | None: ...
-    @property
-    def delivery_rate(self) -> float | None: ...
-    @property
-    def rate_is_app_limited(self) -> bool: ...
-    @property
-    def in_flight_after(self) -> float: ...
-    @property
-    def is_round_start(self) -> bool: ...
-    @property
-    def is_cwnd_limited(self) -> bool: ...
-    @property
-    def in_recovery(self) -> bool: ...
-    @property
-    def is_ecn_echo(self) -> bool: ...
+    ack: Final[int]
+    acked: Final[int]
+    newly_delivered: Final[int]
+    newly_lost: Final[int]
+    newly_marked: Final[int]
+    rtt: Final[float | None]
+    delivery_rate: Final[float | None]
+    rate_is_app_limited: Final[bool]
+    in_flight_after: Final[float]
+    is_round_start: Final[bool]
+    is_cwnd_limited: Final[bool]
+    in_recovery: Final[bool]
+    is_ecn_echo: Final[bool]
 
 @final
 class Congestion(Connection):
-    @property
-    def signal(self) -> str: ...
-    @property
-    def restarts(self) -> bool: ...
-    @property
-    def retransmitted_before(self) -> bool: ...
+    signal: Final[str]
+    restarts: Final[bool]
+    retransmitted_before: Final[bool]
 
 @final
 class Segment(Connection):
-    @property
-    def seq(self) -> int: ...
-    @property
-    def bytes(self) -> int: ...
-    @property
-    def is_retransmission(self) -> bool: ...
-    @property
-    def sent_at(self) -> float: ...
+    seq: Final[int]
+    bytes: Final[int]
+    is_retransmission: Final[bool]
+    sent_at: Final[float]
 
 @final
 class RecoveryExit(Connection):
-    @property
-    def kept_inflation(self) -> float: ...
+    kept_inflation: Final[float]
 
 @final
 class Undo(Connection):
-    @property
-    def signal(self) -> str: ...
-    @property
-    def cwnd(self) -> float: ...
-    @property
-    def ssthresh(self) -> float: ...
+    signal: Final[str]
+    cwnd: Final[float]
+    ssthresh: Final[float]
 
 @final
 class Restart(Connection):
-    @property
-    def idle(self) -> float: ...
-    @property
-    def timeout(self) -> float: ...
+    idle: Final[float]
+    timeout: Final[float]
 
 def version() -> str: ...
 def digest() -> str: ...
