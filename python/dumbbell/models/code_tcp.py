@@ -144,10 +144,8 @@ def epsilon_roots(*, loss_factor: float = LOSS_FACTOR, climb: float = CLIMB) -> 
 
     Parameters
     ----------
-    loss_factor : float
-        m, between 0 and 1.
-    climb : float
-        s, packets a round, greater than 0.
+    loss_factor, climb
+        As of `quadratic`.
 
     Raises
     ------
@@ -180,10 +178,8 @@ def epsilon(*, loss_factor: float = LOSS_FACTOR, climb: float = CLIMB) -> float:
 
     Parameters
     ----------
-    loss_factor : float
-        m, between 0 and 1.
-    climb : float
-        s, packets a round, greater than 0.
+    loss_factor, climb
+        As of `quadratic`.
 
     Raises
     ------
@@ -216,10 +212,8 @@ def throughput_ratio(
     ----------
     epsilon : array_like
         Between 0 and 1. Fluid; sums over whole packets agree from W of about 100 packets on.
-    loss_factor : float
-        m, between 0 and 1.
-    climb : float
-        s, packets a round, greater than 0.
+    loss_factor, climb
+        As of `quadratic`.
 
     Examples
     --------
@@ -244,15 +238,8 @@ def cycle(
         Greater than 0 and at most `loss_factor`.
     peak : float
         W, CODE's window at the loss, packets, greater than 0.
-    loss_factor : float
-        m, between 0 and 1.
-    climb : float
-        s, packets a round, greater than 0.
-
-    Raises
-    ------
-    ScenarioError
-        If an argument lies outside its range.
+    loss_factor, climb
+        As of `quadratic`.
 
     Examples
     --------

@@ -147,12 +147,8 @@ def vegas_diff(*, window: ArrayLike, base_rtt: ArrayLike, rtt: ArrayLike) -> Num
 
     Parameters
     ----------
-    window : array_like
-        W, packets, at least 0.
-    base_rtt : array_like
-        s, greater than 0.
-    rtt : array_like
-        s, at least `base_rtt`.
+    window, base_rtt, rtt
+        As of `rovegas_diff`.
 
     Examples
     --------

@@ -60,9 +60,7 @@ def reno(*, loss_rate: ArrayLike, rtt: ArrayLike, segments_per_ack: ArrayLike = 
     >>> round(reno(loss_rate=0.01, rtt=0.1), 2)
     140.71
     """
-    p = between("loss_rate", loss_rate, 0.0, 1.0)
-    round_trip = positive("rtt", rtt, "seconds")
-    b = positive("segments_per_ack", segments_per_ack, "segments")
+    p, round_trip, b = _path(loss_rate, rtt, segments_per_ack)
     return plain(np.sqrt(2.0 * (1.0 - p) / (b * p)) / round_trip)
 
 
@@ -76,20 +74,11 @@ def westwood_plus(
 
     Parameters
     ----------
-    loss_rate : array_like
-        p, probability that a segment is lost, between 0 and 1; valid for small p, below about 0.02.
-    rtt : array_like
-        Mean round-trip time, s, greater than 0.
+    loss_rate, rtt, segments_per_ack
+        As of `reno`.
     queueing_time : array_like
         Tq, mean queueing time within `rtt`, s, greater than 0 and at most `rtt`. As it goes to 0, a loss no longer
         reduces the window and the formula diverges.
-    segments_per_ack : array_like
-        b, greater than 0: 1 is the printed form.
-
-    Raises
-    ------
-    ScenarioError
-        If an argument lies outside its range.
 
     Examples
     --------
@@ -159,9 +148,7 @@ def mathis(
     122.47
     """
     one_of("losses", losses, tuple(_MATHIS))
-    p = between("loss_rate", loss_rate, 0.0, 1.0)
-    round_trip = positive("rtt", rtt, "seconds")
-    b = positive("segments_per_ack", segments_per_ack, "segments")
+    p, round_trip, b = _path(loss_rate, rtt, segments_per_ack)
     return plain(_MATHIS[losses] / np.sqrt(b * p) / round_trip)
 
 
@@ -225,21 +212,15 @@ def padhye_fast_retransmit_only(
 
     Parameters
     ----------
-    loss_rate : array_like
-        p, between 0 and 1; valid where timeouts are rare, p below about 0.01.
-    rtt : array_like
-        Mean round-trip time, s, greater than 0.
-    segments_per_ack : array_like
-        b, greater than 0.
+    loss_rate, rtt, segments_per_ack
+        As of `reno`; valid where timeouts are rare, p below about 0.01.
 
     Examples
     --------
     >>> round(padhye_fast_retransmit_only(loss_rate=0.01, rtt=0.1), 2)
     120.63
     """
-    p = between("loss_rate", loss_rate, 0.0, 1.0)
-    round_trip = positive("rtt", rtt, "seconds")
-    b = positive("segments_per_ack", segments_per_ack, "segments")
+    p, round_trip, b = _path(loss_rate, rtt, segments_per_ack)
     peak = _expected_window(p, b)
     return plain(((1.0 - p) / p + peak) / (round_trip * (b * peak / 2.0 + 1.0)))
 
@@ -318,22 +299,9 @@ def padhye_approximate(
 
     Parameters
     ----------
-    loss_rate : array_like
-        p, between 0 and 1. Q is taken at its limit 3 / E[W], so that with a T0 of several RTTs the rate is
-        some percent too high at p near 0.01.
-    rtt : array_like
-        Mean round-trip time, s, greater than 0.
-    rto : array_like
-        T0, mean duration of a first timeout, s, greater than 0.
-    window_limit : array_like
-        Wm, segments, at least 1; infinity for none.
-    segments_per_ack : array_like
-        b, greater than 0.
-
-    Raises
-    ------
-    ScenarioError
-        If an argument lies outside its range.
+    loss_rate, rtt, rto, window_limit, segments_per_ack
+        As of `padhye`. Q is taken at its limit 3 / E[W], so that with a T0 of several RTTs the rate is some
+        percent too high at p near 0.01.
 
     Examples
     --------
@@ -350,6 +318,17 @@ def padhye_approximate(
         1.0 + 32.0 * p**2
     )
     return plain(np.minimum(limit / round_trip, 1.0 / seconds_per_segment))
+
+
+def _path(
+    loss_rate: ArrayLike, rtt: ArrayLike, segments_per_ack: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return p, RTT and b."""
+    return (
+        between("loss_rate", loss_rate, 0.0, 1.0),
+        positive("rtt", rtt, "seconds"),
+        positive("segments_per_ack", segments_per_ack, "segments"),
+    )
 
 
 def _round_trip_and_queueing(

@@ -70,56 +70,23 @@ class VegasAverages:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RenoCycle:
-    """One cycle of Reno from loss to loss, summed over whole windows.
-
-    Attributes
-    ----------
-    queue_empties : bool
-        Whether the cycle begins below the bandwidth-delay product (case 2), so that throughput is lost.
-    loss_window : float
-        W_max = nu (T + B / mu), packets; the cycle ends at its integer part.
-    first_window, last_window : int
-        Windows the cycle runs through, packets.
-    duration : float
-        Delta, s.
-    sent, delivered : int
-        Packets; one is lost.
-    throughput : float
-        Delivered packets/s.
-    rtt : float
-        Average round-trip time over the packets sent, s.
-    """
-
-    queue_empties: bool
-    loss_window: float
-    first_window: int
-    last_window: int
-    duration: float
-    sent: int
-    delivered: int
-    throughput: float
-    rtt: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class RenoAverages:
-    """Averages of Reno in closed form.
+    """Averages of Reno over a cycle from loss to loss.
 
     Attributes
     ----------
     queue_empties : bool
-        Whether case 2 applies, half of the loss window below the bandwidth-delay product.
+        Whether case 2 applies: the cycle begins below the bandwidth-delay product, so that throughput is lost.
     loss_window : float
-        W_max, packets.
+        W_max = nu (T + B / mu), packets.
     sent : float
         N, packets of a cycle, the lost one included.
     duration : float
         Delta, s.
     throughput : float
-        Packets/s.
+        Packets/s: delivered ones, but all in case 1 of `reno_averages`.
     rtt : float
-        s.
+        Average round-trip time over the packets sent, s.
     """
 
     queue_empties: bool
@@ -128,6 +95,24 @@ class RenoAverages:
     duration: float
     throughput: float
     rtt: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RenoCycle(RenoAverages):
+    """The averages of a cycle, summed over its whole windows.
+
+    Attributes
+    ----------
+    first_window, last_window : int
+        Windows the cycle runs through, packets; the last is the integer part of `loss_window`.
+    delivered : int
+        Packets sent less the lost one.
+    """
+
+    sent: int
+    first_window: int
+    last_window: int
+    delivered: int
 
 
 # Corollary 1: windows of Vegas.
@@ -363,17 +348,7 @@ def reno_averages(bottleneck: Bottleneck, buffer: float) -> RenoAverages:
     the lost packet in; for others they are interpolated, and `reno_cycle` is to be preferred. At
     b = 2 x the cases meet but for terms of the order of 1 / b.
 
-    Parameters
-    ----------
-    bottleneck : Bottleneck
-        The shared queue.
-    buffer : float
-        B, packets that can wait, the one in service not counted, at least 0.
-
-    Raises
-    ------
-    ScenarioError
-        If the loss window is below 2 packets or above `MAX_WINDOW`.
+    Parameters and errors are those of `reno_cycle`.
 
     Examples
     --------

@@ -148,6 +148,12 @@ def next_first_rtt(bottleneck: Bottleneck, window: ArrayLike, first_rtt: ArrayLi
     )
 
 
+def _next_first_rtt(bottleneck: Bottleneck, window: int, first_rtt: float) -> float:
+    """As `next_first_rtt`, for one pair of checked numbers."""
+    waiting = window + bottleneck.exogenous_rate * first_rtt
+    return max(bottleneck.base_rtt, waiting / bottleneck.service_rate)
+
+
 def fluid_vegas(
     bottleneck: Bottleneck, *, alpha: float = 1.0, beta: float = 3.0, start: int = 1
 ) -> FluidVegasResult:
@@ -196,7 +202,7 @@ def fluid_vegas(
         slots.append(FluidSlot(window=window, first_rtt=first_rtt, duration=duration, rtt=rtt))
         diff = window * (1.0 - base_rtt / rtt)
         change = 1 if diff < low - ROUNDING * window else -1 if diff > high + ROUNDING * window else 0
-        first_rtt = max(base_rtt, (window + bottleneck.exogenous_rate * first_rtt) / bottleneck.service_rate)
+        first_rtt = _next_first_rtt(bottleneck, window, first_rtt)
         window = max(1, window + change)
 
 
@@ -221,12 +227,8 @@ def fluid_slow_start_threshold(bottleneck: Bottleneck, *, gamma: float = 1.0, sl
 
     Parameters
     ----------
-    bottleneck : Bottleneck
-        The shared queue; its buffer is taken as large enough.
-    gamma : float
-        Threshold, packets, greater than 0.
-    slot : {"doubling", "constant"}
-        Whether every mini-slot is tested, or only the one in which the window is constant.
+    bottleneck, gamma, slot
+        As of `slow_start_threshold`.
 
     Examples
     --------
@@ -235,7 +237,7 @@ def fluid_slow_start_threshold(bottleneck: Bottleneck, *, gamma: float = 1.0, sl
     """
     g = one_positive("gamma", gamma, "packets")
     one_of("slot", slot, SLOTS)
-    base_rtt, mu, lam = bottleneck.base_rtt, bottleneck.service_rate, bottleneck.exogenous_rate
+    base_rtt = bottleneck.base_rtt
     window, first_rtt, doubles = 1, base_rtt, False
     while True:
         rates = burst_rates(bottleneck, "vegas-doubling" if doubles else "vegas-constant")
@@ -243,7 +245,7 @@ def fluid_slow_start_threshold(bottleneck: Bottleneck, *, gamma: float = 1.0, sl
         if (slot == "doubling" or not doubles) and window * (1.0 - base_rtt / rtt) >= g - ROUNDING * window:
             return window
         refuse_beyond("fixed_delay", bottleneck.fixed_delay, float(window))
-        first_rtt = max(base_rtt, (window + lam * first_rtt) / mu)
+        first_rtt = _next_first_rtt(bottleneck, window, first_rtt)
         doubles = not doubles
         window = 2 * window if doubles else window
 
@@ -257,17 +259,7 @@ def fluid_reno(bottleneck: Bottleneck, buffer: float) -> FluidRenoResult:
     that of the detection generation. Where the queue stays filled the loss window is floor(nu (T + B / mu) +
     lambda / nu) + 1.
 
-    Parameters
-    ----------
-    bottleneck : Bottleneck
-        The shared queue.
-    buffer : float
-        B, packets that can wait, the one in service not counted, at least 0.
-
-    Raises
-    ------
-    ScenarioError
-        If the loss window is below 2 packets or above `MAX_WINDOW`.
+    Parameters and errors are those of `reno_cycle`.
 
     Examples
     --------
@@ -300,14 +292,13 @@ def _fluid_reno_cycle(
     bottleneck: Bottleneck, buffer: float, start: int, detection_rtt: float
 ) -> FluidRenoCycle:
     """Run one cycle from the window `start` after a detection generation with the round-trip time given."""
-    mu, lam, base_rtt = bottleneck.service_rate, bottleneck.exogenous_rate, bottleneck.base_rtt
-    longest = base_rtt + buffer / mu
+    mu, lam = bottleneck.service_rate, bottleneck.exogenous_rate
+    longest = bottleneck.base_rtt + buffer / mu
     window = start
-    first_rtt = max(base_rtt, (window + lam * detection_rtt) / mu)
-    duration, rtt = first_rtt, first_rtt
-    slots = [FluidSlot(window=window, first_rtt=first_rtt, duration=duration, rtt=rtt)]
+    first_rtt = _next_first_rtt(bottleneck, window, detection_rtt)
+    slots = [FluidSlot(window=window, first_rtt=first_rtt, duration=first_rtt, rtt=first_rtt)]
     while True:
-        first_rtt = max(base_rtt, (window + lam * first_rtt) / mu)
+        first_rtt = _next_first_rtt(bottleneck, window, first_rtt)
         window += 1
         duration, rtt = _fluid_avoidance(bottleneck, window, first_rtt, grows=True)
         if duration > longest * (1.0 + ROUNDING):
