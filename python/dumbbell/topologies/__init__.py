@@ -15,7 +15,7 @@ Examples
 """
 
 from dumbbell.topologies.drawing import draw
-from dumbbell.topologies.network import Access, Hop, Topology, chain
+from dumbbell.topologies.network import Access, AccessLinks, Hop, Topology, chain
 from dumbbell.topologies.shapes import (
     dumbbell,
     last_hop_wireless,
@@ -27,6 +27,7 @@ from dumbbell.topologies.shapes import (
 
 __all__ = [
     "Access",
+    "AccessLinks",
     "Hop",
     "Topology",
     "chain",

@@ -220,8 +220,8 @@ class Hop:
         return forward, backward
 
 
-class Access(TypedDict, total=False):
-    """The access links of hosts: parameters accepted by every builder in addition to its own.
+class AccessLinks(TypedDict, total=False):
+    """The access links of hosts but for their delays, and the nodes.
 
     A pair of hosts has four access links: two at the sender and two at the receiver, one in each
     direction. A sequence has one item per pair, in order.
@@ -229,6 +229,19 @@ class Access(TypedDict, total=False):
 
     access_rate: str | Sequence[str]
     """Rate of all four access links of a pair."""
+    access_queue: Discipline
+    """Queue discipline of all access links."""
+    access_impairments: Impairments | Mapping[str, Impairments] | None
+    """What loses packets on all access links, or on those named: ``{"r2-d1": [Bernoulli(probability=0.01)]}``."""
+    access_changes: Changes | Mapping[str, Changes] | None
+    """Changes of rate and delay of all access links, or of those named."""
+    tick_phase: str | Mapping[str, str] | None
+    """Phase of the coarse clocks of all nodes, or of those named: ``"random"`` or a time, as in `Node`."""
+
+
+class Access(AccessLinks, total=False):
+    """The access links of hosts: parameters accepted by every builder in addition to its own."""
+
     access_delay: str | Sequence[str]
     """Propagation delay of each of the four access links of a pair, so that a pair's RTT has it four
     times."""
@@ -239,14 +252,6 @@ class Access(TypedDict, total=False):
     rtt: str | Sequence[str] | None
     """A pair's round-trip propagation delay: what the hops leave of it is divided equally among the four
     access links, to a nanosecond. It takes the place of all other delays of access links."""
-    access_queue: Discipline
-    """Queue discipline of all access links."""
-    access_impairments: Impairments | Mapping[str, Impairments] | None
-    """What loses packets on all access links, or on those named: ``{"r2-d1": [Bernoulli(probability=0.01)]}``."""
-    access_changes: Changes | Mapping[str, Changes] | None
-    """Changes of rate and delay of all access links, or of those named."""
-    tick_phase: str | Mapping[str, str] | None
-    """Phase of the coarse clocks of all nodes, or of those named: ``"random"`` or a time, as in `Node`."""
 
 
 def builder(function: Callable[P, T]) -> Callable[P, T]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Unpack
 
 from dumbbell.errors import refusal
 from dumbbell.quantities import nanoseconds, written_time
 from dumbbell.scenario import DropTail
 from dumbbell.topologies.network import (
-    ACCESS_QUEUE,
-    ACCESS_RATE,
     BOTTLENECK_QUEUE,
     Access,
+    AccessLinks,
     Changes,
     Discipline,
     Hop,
@@ -236,12 +235,8 @@ def last_hop_wireless(
     rtt: str = "250 ms",
     cross_rtt: str | Sequence[str] | None = None,
     reverse_rtt: str | Sequence[str] | None = None,
-    access_rate: str | Sequence[str] = ACCESS_RATE,
-    access_queue: Discipline = ACCESS_QUEUE,
-    access_impairments: Impairments | Mapping[str, Impairments] | None = None,
-    access_changes: Changes | Mapping[str, Changes] | None = None,
-    tick_phase: str | Mapping[str, str] | None = None,
     aqt: Stamping = False,
+    **access: Unpack[AccessLinks],
 ) -> Topology:
     """Return a wired bottleneck whose first pair ends in a wireless link that loses packets.
 
@@ -268,12 +263,11 @@ def last_hop_wireless(
     cross_rtt, reverse_rtt
         Round-trip propagation delays of the cross and the reverse pairs: one, or one per pair. By default, `spread`
         distributes them evenly between that of the wired bottleneck and `rtt`.
-    access_rate, access_queue, access_impairments, access_changes
-        The access links', as in `chain`; the wireless links are not among them.
-    tick_phase
-        The nodes', as in `chain`.
     aqt
         Which nodes stamp queueing times, as in `chain`.
+    **access
+        The access links but for their delays, and the nodes, as in `chain`: see `AccessLinks`. The wireless links are
+        not among them.
 
     Raises
     ------
@@ -300,46 +294,22 @@ def last_hop_wireless(
     if nanoseconds(rtt, "rtt") < fixed_ns:
         accepted = f"at least {written_time(fixed_ns)}, the wired and the wireless delay there and back"
         raise refusal("rtt", rtt, accepted)
-    sender_ns = (nanoseconds(rtt, "rtt") - fixed_ns) // 2
-    sender, receiver = [written_time(sender_ns)], [delay]
+    ends = [(written_time((nanoseconds(rtt, "rtt") - fixed_ns) // 2), delay)]
     for field, given, count in zip(
         ("cross_rtt", "reverse_rtt"), (cross_rtt, reverse_rtt), counts, strict=True
     ):
         times = spread(count, written_time(wired_ns), rtt) if given is None else per_pair(field, given, count)
-        for index, time in enumerate(times):
-            ends = access_delays(time, wired_ns, f"{field}[{index}]")
-            sender.append(ends[0])
-            receiver.append(ends[1])
-    wired = Hop(
-        rate=wired_rate,
-        delay=wired_delay,
-        queue=wired_queue,
-        impairments=wired_impairments,
-        reverse_impairments=wired_impairments,
-        changes=wired_changes,
-        reverse_changes=wired_changes,
-    )
+        ends += [access_delays(time, wired_ns, f"{field}[{index}]") for index, time in enumerate(times)]
+    sender, receiver = zip(*ends, strict=True)
     shape = chain(
-        hops=[wired],
+        hops=[_both_ways(wired_rate, wired_delay, wired_queue, wired_impairments, wired_changes)],
         pairs=[(1, 2)] * (1 + counts[0]) + [(2, 1)] * counts[1],
-        access_rate=access_rate,
         sender_delay=sender,
         receiver_delay=receiver,
-        access_queue=access_queue,
-        access_impairments=access_impairments,
-        access_changes=access_changes,
-        tick_phase=tick_phase,
         aqt=aqt,
+        **access,
     )
-    wireless = Hop(
-        rate=rate,
-        delay=delay,
-        queue=queue,
-        impairments=impairments,
-        reverse_impairments=impairments,
-        changes=changes,
-        reverse_changes=changes,
-    )
+    wireless = _both_ways(rate, delay, queue, impairments, changes)
     last_hop = {link.name: link for link in wireless.links("r2", "d1")}
     return dataclasses.replace(shape, links=tuple(last_hop.get(link.name, link) for link in shape.links))
 
@@ -434,6 +404,21 @@ def spread(count: int, shortest: str, longest: str) -> list[str]:
     if last < first:
         raise refusal("longest", longest, f"at least the shortest, {shortest}")
     return [written_time(first + (last - first) * i // count) for i in range(1, count + 1)]
+
+
+def _both_ways(
+    rate: str, delay: str, queue: Discipline, impairments: Impairments | None, changes: Changes | None
+) -> Hop:
+    """Return a hop that is the same in both directions."""
+    return Hop(
+        rate=rate,
+        delay=delay,
+        queue=queue,
+        impairments=impairments,
+        reverse_impairments=impairments,
+        changes=changes,
+        reverse_changes=changes,
+    )
 
 
 def _usual_delay(access: Access, delay: str) -> Access:
