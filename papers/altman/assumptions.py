@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dumbbell import sensitivity
@@ -52,8 +52,6 @@ class Variation(sensitivity.Variation):
     ----------
     kinds
         The experiments it bears on; others are taken from the base.
-    assumptions
-        The fields of `Assumptions` that change.
     reno
         Variant of Reno in the cycles.
     film
@@ -63,7 +61,6 @@ class Variation(sensitivity.Variation):
     """
 
     kinds: tuple[str, ...] = ()
-    assumptions: Mapping[str, Any] = field(default_factory=dict)
     reno: Mover = "reno"
     film: bool = True
     service: str = "mu"
@@ -71,7 +68,7 @@ class Variation(sensitivity.Variation):
     @property
     def moved(self) -> Assumptions:
         """The assumptions with this one varied."""
-        return replace(Assumptions(), **self.assumptions)
+        return replace(Assumptions(), **self.changes)
 
 
 GRIDS = ("steady", "cycles", "threshold", "connections")
@@ -87,28 +84,28 @@ VARIATIONS: Sequence[Variation] = (
         GRIDS,
         "exogenous packets",
         "equally spaced instead of each at a random place of its gap",
-        assumptions={"exogenous": "constant"},
+        changes={"exogenous": "constant"},
     ),
     _varied(
         "poisson",
         GRIDS,
         "exogenous packets",
         "a Poisson process of the same rate",
-        assumptions={"exogenous": "poisson"},
+        changes={"exogenous": "poisson"},
     ),
     _varied(
         "phase",
         (*GRIDS, "video"),
         "phase of the source's packets",
         "right after a departure in most rows, as the grid's delays have it, instead of spread over the runs",
-        assumptions={"phase": "as given"},
+        changes={"phase": "as given"},
     ),
     _varied(
         "service",
         ("cycles", "threshold", "connections"),
         "packet in service",
         "counts towards the buffer",
-        assumptions={"counts_service": True},
+        changes={"counts_service": True},
     ),
     _varied(
         "generation",
@@ -122,21 +119,21 @@ VARIATIONS: Sequence[Variation] = (
         ("steady", "threshold", "connections", "video"),
         "increase of Vegas",
         "the engine's default: with the acknowledgements of the round, and expecting by what is in transit",
-        assumptions={"increase": "spread", "numerator": "in-transit"},
+        changes={"increase": "spread", "numerator": "in-transit"},
     ),
     _varied(
         "flight",
         ("cycles",),
         "what is halved",
         "the packets outstanding instead of the window",
-        assumptions={"reduction_base": "flight"},
+        changes={"reduction_base": "flight"},
     ),
     _varied(
         "impatient",
         ("video",),
         "retransmission timer",
         "restarted by the first partial acknowledgement of a recovery only",
-        assumptions={"partial_ack": "impatient"},
+        changes={"partial_ack": "impatient"},
     ),
     _varied(
         "synthetic",

@@ -21,15 +21,7 @@ from .quantities import CYCLE, RENO_THROUGHPUT, VEGAS_THROUGHPUT, WINDOW, modell
 
 
 class Content(PaperPage):
-    """What the report shows.
-
-    Parameters
-    ----------
-    settings
-        How the paper is reproduced.
-    evaluation
-        The evaluated claims with their evidence.
-    """
+    """What the report shows."""
 
     evidence: Evidence
     figures = figures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -90,38 +91,24 @@ VEGAS_THROUGHPUT = Quantity(
     closed=lambda row: row.link.available_rate,
     fluid=lambda row: row.fluid_vegas.throughput,
 )
-LOSS_WINDOW = Quantity(
-    kind="cycles",
-    column="loss_window",
-    label="loss window of Reno",
-    unit="packets",
-    closed=lambda row: float(row.cycle.loss_window),
-    fluid=lambda row: row.fluid_reno.loss_window,
-)
-CYCLE = Quantity(
-    kind="cycles",
-    column="cycle_s",
-    label="cycle of Reno",
-    unit="s",
-    closed=lambda row: row.cycle.duration,
-    fluid=lambda row: row.fluid_reno.duration,
-)
-RENO_RTT = Quantity(
-    kind="cycles",
-    column="rtt",
-    label="round-trip time of Reno",
-    unit="s",
-    closed=lambda row: row.cycle.rtt,
-    fluid=lambda row: row.fluid_reno.rtt,
-)
-RENO_THROUGHPUT = Quantity(
-    kind="cycles",
-    column="throughput",
-    label="throughput of Reno",
-    unit="packets/s",
-    closed=lambda row: row.cycle.throughput,
-    fluid=lambda row: row.fluid_reno.throughput,
-)
+
+
+def _of_reno(column: str, label: str, unit: str, attribute: str) -> Quantity:
+    """Return a quantity of a cycle of Reno, which both models have as the same attribute."""
+
+    def by(model: str) -> Predicts:
+        value = attrgetter(f"{model}.{attribute}")
+        return lambda row: float(value(row))
+
+    return Quantity(
+        kind="cycles", column=column, label=label, unit=unit, closed=by("cycle"), fluid=by("fluid_reno")
+    )
+
+
+LOSS_WINDOW = _of_reno("loss_window", "loss window of Reno", "packets", "loss_window")
+CYCLE = _of_reno("cycle_s", "cycle of Reno", "s", "duration")
+RENO_RTT = _of_reno("rtt", "round-trip time of Reno", "s", "rtt")
+RENO_THROUGHPUT = _of_reno("throughput", "throughput of Reno", "packets/s", "throughput")
 
 OF_VEGAS = (WINDOW, SLOW_START, VEGAS_RTT, VEGAS_THROUGHPUT)
 OF_RENO = (LOSS_WINDOW, CYCLE, RENO_RTT, RENO_THROUGHPUT)

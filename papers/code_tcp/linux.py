@@ -16,7 +16,7 @@ from dumbbell.papers import PlannedRun, Settings, Stage
 from dumbbell.traffic import vbr
 
 from .assumptions import BASE, Assumptions
-from .network import Connection, network
+from .network import Connection, delay_based, network
 from .printed import data
 from .scenarios import rate_point
 
@@ -70,24 +70,7 @@ def tcp(kind: str, assumptions: Assumptions = RULES, *, delayed: bool = True) ->
         table["delayed_ack"] = "off"
     if kind == "reno":
         return {**table, "congestion": "reno"}
-    congestion: dict[str, Any] = {
-        "name": kind,
-        "alpha": 1.0,
-        "beta": 3.0,
-        "gamma": 1.0,
-        "numerator": assumptions.numerator,
-        "rtt": assumptions.rtt,
-        "increase": assumptions.increase,
-    }
-    if kind == "newvegas":
-        congestion["band_rtt"] = "target"
-    if kind == "code":
-        congestion |= {
-            "band_rtt": assumptions.band_rtt,
-            "epsilon": assumptions.epsilon,
-            "clamp": assumptions.clamp,
-        }
-    return {**table, "mechanisms": assumptions.mechanisms, "congestion": congestion}
+    return {**table, "mechanisms": assumptions.mechanisms, "congestion": delay_based(kind, assumptions)}
 
 
 @cache

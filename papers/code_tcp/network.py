@@ -87,6 +87,18 @@ def tcp(kind: str, assumptions: Assumptions, **changes: Any) -> dict[str, Any]:
     }
     if kind == "reno":
         return table
+    congestion = delay_based(kind, assumptions) | {"round_diff": assumptions.round_diff}
+    if kind == "vegasa":
+        congestion["inclusive"] = assumptions.inclusive
+    if kind == "newvegas":
+        congestion["timeout_avoidance"] = assumptions.timeout_avoidance
+    if kind == "code":
+        congestion["truncate"] = assumptions.truncate
+    return {**table, "mechanisms": assumptions.mechanisms, "congestion": congestion | changes}
+
+
+def delay_based(kind: str, assumptions: Assumptions) -> dict[str, Any]:
+    """Return what the congestion control of a variant states in the simulator and in a kernel."""
     congestion: dict[str, Any] = {
         "name": kind,
         "alpha": 1.0,
@@ -94,21 +106,17 @@ def tcp(kind: str, assumptions: Assumptions, **changes: Any) -> dict[str, Any]:
         "gamma": 1.0,
         "numerator": assumptions.numerator,
         "rtt": assumptions.rtt,
-        "round_diff": assumptions.round_diff,
         "increase": assumptions.increase,
     }
-    if kind == "vegasa":
-        congestion["inclusive"] = assumptions.inclusive
     if kind == "newvegas":
-        congestion |= {"band_rtt": "target", "timeout_avoidance": assumptions.timeout_avoidance}
+        congestion["band_rtt"] = "target"
     if kind == "code":
         congestion |= {
             "band_rtt": assumptions.band_rtt,
             "epsilon": assumptions.epsilon,
             "clamp": assumptions.clamp,
-            "truncate": assumptions.truncate,
         }
-    return {**table, "mechanisms": assumptions.mechanisms, "congestion": congestion | changes}
+    return congestion
 
 
 def _senders(connections: Sequence[Connection]) -> list[Any]:

@@ -90,14 +90,10 @@ def study(
 
     Parameters
     ----------
-    claims
-        All claims of the paper.
-    evidence
-        The evidence of the complete reproduction.
-    findings
-        The findings from it.
+    claims, evidence, findings
+        As of `dumbbell.papers.ClaimedPaper.study`.
     count
-        Its replications and points.
+        Replications and points of the reproduction.
     seed
         Seed of the placebo.
     """

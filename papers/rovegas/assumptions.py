@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -200,13 +200,10 @@ class Variation(sensitivity.Variation):
 
     Parameters
     ----------
-    changes
-        The changed fields of `Assumptions`.
     touches
         The experiments it concerns.
     """
 
-    changes: Mapping[str, Any]
     touches: Sequence[str]
 
     def place(self, base: Assumptions) -> Assumptions:

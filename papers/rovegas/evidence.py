@@ -79,13 +79,7 @@ class Evidence(KeyedRuns):
 
     @cached_property
     def kernel(self) -> Evidence:
-        """The runs of the kernel.
-
-        Raises
-        ------
-        NotMeasured
-            There are none.
-        """
+        """The runs of the kernel; raises `NotMeasured` if there are none."""
         return Evidence(runs_of(self.linux), self.base, seed=self._seed)
 
     def varied(self, group: str, moved: Assumptions, limit: int) -> Evidence:

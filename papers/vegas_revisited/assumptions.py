@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from dumbbell import sensitivity
+from dumbbell.sensitivity import Variation
 
 MIXES: Mapping[str, Mapping[str, float]] = {
     "drawn": {"telnet": 0.169753, "ftp": 0.066495, "nntp": 0.017897, "smtp": 0.745855},
@@ -168,19 +168,6 @@ def calibrated() -> Assumptions:
         size_multiplier=float(chosen["size_multiplier"]),
         warm_up_s=float(chosen["warm_up_s"]),
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Variation(sensitivity.Variation):
-    """A variation of one open assumption, for the sensitivity section.
-
-    Parameters
-    ----------
-    changes
-        The changed fields of `Assumptions`.
-    """
-
-    changes: Mapping[str, Any]
 
 
 def _varied(name: str, assumption: str, value: str, **changes: Any) -> Variation:

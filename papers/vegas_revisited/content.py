@@ -85,15 +85,7 @@ def _background(table: str, foreground: str, column: str) -> str:
 
 
 class Content(PaperPage):
-    """The report.
-
-    Parameters
-    ----------
-    settings
-        How the paper is reproduced.
-    evaluation
-        The evaluated claims with their evidence.
-    """
+    """What the report shows."""
 
     evidence: Evidence
     figures = figures

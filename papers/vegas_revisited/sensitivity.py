@@ -12,9 +12,9 @@ import pandas as pd
 
 from dumbbell.claims import Claim, Finding
 from dumbbell.papers import Settings
-from dumbbell.sensitivity import Sensitivity, judged_moves, placebo_of_misses
+from dumbbell.sensitivity import Sensitivity, Variation, judged_moves, placebo_of_misses
 
-from .assumptions import VARIATIONS, Variation
+from .assumptions import VARIATIONS
 from .evidence import Evidence
 from .plan import CHOSEN, replications
 

@@ -89,10 +89,8 @@ def five_connections(
 
     Parameters
     ----------
-    look
-        Name of the look.
-    variant
-        See `scenarios.tcp`.
+    look, variant
+        As of `scripted.single`.
     traced
         Whether windows, sequence numbers and drops are recorded.
     duration_s, measure_from_s

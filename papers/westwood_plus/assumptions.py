@@ -6,8 +6,7 @@ changed fields, and the groups of experiments to run. [grieco2004 §3]
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dumbbell import sensitivity
@@ -102,13 +101,10 @@ class Variation(sensitivity.Variation):
     ----------
     groups
         The groups of experiments it is run on.
-    changes
-        The fields of `Assumptions` it moves.
     """
 
     assumption: str = ""
     groups: tuple[str, ...]
-    changes: Mapping[str, Any] = field(default_factory=dict)
 
     def assumptions(self) -> Assumptions:
         """Return the assumptions of the reading."""

@@ -58,13 +58,7 @@ class Evidence:
 
     @cached_property
     def kernel(self) -> Evidence:
-        """The runs of the kernel.
-
-        Raises
-        ------
-        NotMeasured
-            There are none.
-        """
+        """The runs of the kernel; raises `NotMeasured` if there are none."""
         return Evidence(runs_of(self.linux))
 
     def counts(self) -> dict[str, int]:

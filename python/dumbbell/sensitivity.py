@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -49,7 +49,7 @@ CHANCE = 0.1
 
 @dataclass(frozen=True, kw_only=True)
 class Variation:
-    """A variation of one assumption; the subclass of a paper adds what changes and which experiments it affects.
+    """A variation of one assumption; the subclass of a paper may add which experiments it affects.
 
     Parameters
     ----------
@@ -59,11 +59,14 @@ class Variation:
         The assumption, in words; empty if `value` is sufficient.
     value
         Its new value, in words.
+    changes
+        The changed fields of the paper's assumptions.
     """
 
     name: str
     assumption: str
     value: str
+    changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def label(self) -> str:
