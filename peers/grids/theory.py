@@ -37,6 +37,7 @@ from dumbbell.scenario import (
 )
 
 Values = NDArray[np.float64]
+Compare = Callable[[Observed], tuple[float, float]]
 
 CONFIDENCE = 0.95
 UNLIMITED = DropTail(limit="unlimited")
@@ -71,8 +72,8 @@ class Setting:
     label: str
     x: float
     scenario: Scenario
-    compare: Callable[[Observed], tuple[float, float]]
-    replications: int
+    compare: Compare
+    replications: int = 10
     in_range: bool = True
     family: str = ""
 
@@ -120,12 +121,20 @@ PIECE_BYTES = PACKET_BYTES // PIECES
 SOURCE_GBPS = 8 * PIECE_BYTES
 
 
-def _single_link(name: str, source: Source, duration: str) -> Scenario:
+def _queue_setting(name: str, load: float, source: Source, compare: Compare) -> Setting:
+    """Return the point of a queue at a load."""
     link = Link(name="a-b", from_="a", to="b", rate="8 Mbit/s", delay="1 ms", queue=UNLIMITED)
     flow = Flow(name="arrivals", from_="a", to="b", source=source)
-    return Scenario(
-        name=name, duration=duration, measure_from="10 s", nodes=["a", "b"], links=[link], flows=[flow]
+    label = f"load {load:g}"
+    scenario = Scenario(
+        name=f"{name}, {label}",
+        duration="1000 s",
+        measure_from="10 s",
+        nodes=["a", "b"],
+        links=[link],
+        flows=[flow],
     )
+    return Setting(label=label, x=load, scenario=scenario, compare=compare)
 
 
 def _fixed_sizes() -> list[Setting]:
@@ -139,13 +148,7 @@ def _fixed_sizes() -> list[Setting]:
             return 1e3 * waiting, 1e3 * load * service / (2.0 * (1.0 - load))
 
         source = Poisson(rate=f"{load * QUEUE_RATE:.0f} bit/s", packet=f"{PACKET_BYTES} bytes")
-        return Setting(
-            label=f"load {load:g}",
-            x=load,
-            scenario=_single_link(f"M/D/1, load {load:g}", source, "1000 s"),
-            compare=compare,
-            replications=10,
-        )
+        return _queue_setting("M/D/1", load, source, compare)
 
     return [setting(load) for load in QUEUE_LOADS]
 
@@ -169,13 +172,7 @@ def _exponential_sizes() -> list[Setting]:
             on=f"{PIECES} ns",
             off=f"{1e9 * service / load:.0f} ns",
         )
-        return Setting(
-            label=f"load {load:g}",
-            x=load,
-            scenario=_single_link(f"M/M/1, load {load:g}", source, "1000 s"),
-            compare=compare,
-            replications=10,
-        )
+        return _queue_setting("M/M/1", load, source, compare)
 
     return [setting(load) for load in QUEUE_LOADS_EXPONENTIAL]
 
@@ -242,7 +239,6 @@ def _inverse_root() -> list[Setting]:
                 receive_buffer="20000 segments",
             ),
             compare=compare,
-            replications=10,
             in_range=window >= LEAST_WINDOW,
         )
 
@@ -280,7 +276,6 @@ def _with_timeouts() -> list[Setting]:
                 delayed_ack=DelayedAck(segments=2, timer="100 ms") if per_ack == 2 else "off",
             ),
             compare=compare,
-            replications=10,
             family=family,
         )
 

@@ -70,15 +70,7 @@ class Ns2:
         return self._version
 
     def tcp(self, variant: str, **changes: Any) -> dict[str, Any]:
-        """Return the ``tcp`` table that states ns-2's rules for a variant.
-
-        Parameters
-        ----------
-        variant
-            One of `variants`.
-        changes
-            Fields of the table that shall be different.
-        """
+        """Return the ``tcp`` table that states ns-2's rules for a variant, see `rules.tcp`."""
         return rules.tcp(variant, **changes)
 
     def identity(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dumbbell.crossvalidation import Rule
@@ -24,8 +24,8 @@ class Agent:
     """
 
     agent: str
-    sink: str
-    free: Mapping[str, str]
+    sink: str = "Agent/TCPSink"
+    free: Mapping[str, str] = field(default_factory=lambda: {"limited_transmit": "singledup_"})
 
 
 STATED: dict[str, Any] = {
@@ -37,29 +37,12 @@ STATED: dict[str, Any] = {
 """What scenarios of ns-2 state by default: a segment's payload, and windows that do not bind. The rest is the preset's."""
 
 AGENTS: dict[str, Agent] = {
-    "tahoe": Agent(
-        agent="Agent/TCP",
-        sink="Agent/TCPSink",
-        free={"limited_transmit": "singledup_"},
-    ),
-    "reno": Agent(
-        agent="Agent/TCP/Reno",
-        sink="Agent/TCPSink",
-        free={"limited_transmit": "singledup_"},
-    ),
-    "newreno": Agent(
-        agent="Agent/TCP/Newreno",
-        sink="Agent/TCPSink",
-        free={"limited_transmit": "singledup_"},
-    ),
-    "sack": Agent(
-        agent="Agent/TCP/Sack1",
-        sink="Agent/TCPSink/Sack1",
-        free={"limited_transmit": "singledup_"},
-    ),
+    "tahoe": Agent(agent="Agent/TCP"),
+    "reno": Agent(agent="Agent/TCP/Reno"),
+    "newreno": Agent(agent="Agent/TCP/Newreno"),
+    "sack": Agent(agent="Agent/TCP/Sack1", sink="Agent/TCPSink/Sack1"),
     "vegas": Agent(
         agent="Agent/TCP/Vegas",
-        sink="Agent/TCPSink",
         free={
             "congestion.alpha": "v_alpha_",
             "congestion.beta": "v_beta_",

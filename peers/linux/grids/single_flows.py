@@ -26,40 +26,29 @@ DURATION_S = 20.0
 # The first slow start and its losses are over at most points.
 FROM_S = 5.0
 
-BACKLOG = Agreed(
-    paired=False,
-    column="backlog",
-    label="mean backlog",
-    unit="packets",
-    bound=0.10,
-    floor=0.5,
-    aim=0.90,
-    digits=2,
-)
-RETRANSMITTED = Agreed(
-    paired=False,
-    column="retransmitted",
-    label="segments sent again",
-    unit="segments",
-    bound=0.10,
-    floor=3.0,
-    aim=0.90,
-    digits=1,
-)
+
+def _agreed(
+    column: str, label: str, unit: str, *, bound: float, floor: float = 0.0, aim: float = 0.90, digits: int
+) -> Agreed:
+    """Return a quantity of independent samples of both sides."""
+    return Agreed(
+        column=column,
+        label=label,
+        unit=unit,
+        bound=bound,
+        floor=floor,
+        aim=aim,
+        paired=False,
+        digits=digits,
+    )
+
+
+BACKLOG = _agreed("backlog", "mean backlog", "packets", bound=0.10, floor=0.5, digits=2)
+RETRANSMITTED = _agreed("retransmitted", "segments sent again", "segments", bound=0.10, floor=3.0, digits=1)
 
 QUANTITIES = (
-    Agreed(
-        paired=False,
-        column="goodput",
-        label="goodput",
-        unit="Mbit/s",
-        bound=0.01,
-        aim=0.95,
-        digits=3,
-    ),
-    Agreed(
-        paired=False, column="window", label="mean window", unit="segments", bound=0.02, aim=0.90, digits=2
-    ),
+    _agreed("goodput", "goodput", "Mbit/s", bound=0.01, aim=0.95, digits=3),
+    _agreed("window", "mean window", "segments", bound=0.02, digits=2),
     BACKLOG,
     RETRANSMITTED,
 )
@@ -67,15 +56,7 @@ QUANTITIES = (
 # Aims of CUBIC and BBR, fixed before the runs: wider for goodput, because BBR draws its phases at random.
 MODERN = ("cubic", "bbr")
 MODERN_QUANTITIES = (
-    Agreed(
-        paired=False,
-        column="goodput",
-        label="goodput",
-        unit="Mbit/s",
-        bound=0.03,
-        aim=0.90,
-        digits=3,
-    ),
+    _agreed("goodput", "goodput", "Mbit/s", bound=0.03, digits=3),
     BACKLOG,
     RETRANSMITTED,
 )
