@@ -37,20 +37,7 @@ def nanoseconds(text: str, field: str) -> int:
 
 
 def bits_per_second(text: str, field: str) -> int:
-    """Return a rate in whole bits per second, at least 1.
-
-    Parameters
-    ----------
-    text
-        A rate with its unit, as ``"1.6 Mbit/s"``.
-    field
-        Where it was found, for the error.
-
-    Raises
-    ------
-    ScenarioError
-        The text is no rate.
-    """
+    """Return a rate such as ``"1.6 Mbit/s"`` in whole bits per second, at least 1; see `nanoseconds`."""
     rate = _number(text, field, "rate")
     if rate == 0:
         raise refusal(field, text, 'a rate above 0, such as "1.6 Mbit/s"')
@@ -58,20 +45,7 @@ def bits_per_second(text: str, field: str) -> int:
 
 
 def size_bytes(text: str, field: str) -> int:
-    """Return a size in whole bytes.
-
-    Parameters
-    ----------
-    text
-        A size with its unit, as ``"1 KiB"``.
-    field
-        Where it was found, for the error.
-
-    Raises
-    ------
-    ScenarioError
-        The text is no size.
-    """
+    """Return a size such as ``"1 KiB"`` in whole bytes; see `nanoseconds`."""
     return _number(text, field, "size")
 
 

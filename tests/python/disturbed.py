@@ -152,10 +152,8 @@ def in_rotation(
 
     Parameters
     ----------
-    outcome, place
-        See `calls`.
-    names
-        The calls, and the errors of each.
+    outcome, place, names
+        As of `failures`.
     seed
         Seed of the order in which the ways are taken.
     """

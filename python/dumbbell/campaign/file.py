@@ -41,15 +41,7 @@ class Stated:
 
 
 def read(file: Path) -> Stated:
-    """Return the content of a campaign file.
-
-    Raises
-    ------
-    ScenarioError
-        The file is not TOML, or something in it is not accepted.
-    OSError
-        A file cannot be read.
-    """
+    """Return the content of a campaign file; raises what `Campaign.from_toml` raises."""
     data = toml_of(read_input(file), str(file))
     with _errors_name(file):
         return _stated(data, file)

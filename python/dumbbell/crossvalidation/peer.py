@@ -226,18 +226,7 @@ class Peer(Protocol):
 
 
 def available(path: str | Path | None = None) -> list[str]:
-    """Return the names of the peers that a folder has drivers for.
-
-    Parameters
-    ----------
-    path
-        See `folder`.
-
-    Raises
-    ------
-    ScenarioError
-        There is no such folder, or no driver in it.
-    """
+    """Return the names of the peers that a folder has drivers for, at least one; see `folder`."""
     place = folder(path)
     drivers = [entry for entry in place.iterdir() if (entry / "__init__.py").is_file()]
     names = [entry.name for entry in drivers if entry.name != GRIDS]

@@ -56,13 +56,13 @@ class Episodes:
         count: int,
         scenario: Given | Draw,
         *,
-        flow: str | None = None,
-        interval: str = "1 rtt",
-        action: str = "window",
-        factor: float = 2.0,
-        capacity: str | None = None,
-        reward: Reward | None = None,
-        threads: int | None = None,
+        flow: str | None,
+        interval: str,
+        action: str,
+        factor: float,
+        capacity: str | None,
+        reward: Reward | None,
+        threads: int | None,
     ) -> None:
         self.count = whole_number("num_envs", count, 1, MOST_RUNS)
         self._draw = scenario if callable(scenario) else None

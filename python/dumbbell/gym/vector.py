@@ -27,18 +27,11 @@ class FlowVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.float32], NDArray[
     Parameters
     ----------
     scenario, flow, interval, action, factor, capacity, reward
-        As of `dumbbell.gym.FlowEnv`.
+        As of `dumbbell.gym.FlowEnv`, with its errors.
     num_envs
         Number of copies.
     threads
         Number of threads; all cores by default.
-
-    Raises
-    ------
-    ScenarioError
-        The scenario or a parameter is not accepted.
-    OSError
-        The file cannot be read.
 
     Examples
     --------

@@ -312,18 +312,7 @@ def folder(path: str | Path | None = None) -> Path:
 
 
 def available(path: str | Path | None = None) -> list[str]:
-    """Return the names of the papers that can be reproduced.
-
-    Parameters
-    ----------
-    path
-        See `folder`.
-
-    Raises
-    ------
-    ScenarioError
-        There is no such folder, or no paper in it.
-    """
+    """Return the names of the papers that can be reproduced, at least one; see `folder`."""
     place = folder(path)
     return some(
         [entry.name.replace("_", "-") for entry in place.iterdir() if (entry / "__init__.py").is_file()],

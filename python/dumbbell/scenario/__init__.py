@@ -268,15 +268,7 @@ class Scenario(Part):
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a scenario from a JSON file; see `from_text`.
-
-        Raises
-        ------
-        ScenarioError
-            The file is not JSON, or not a valid scenario.
-        OSError
-            The file cannot be read.
-        """
+        """Read a scenario from a JSON file; see `from_text`, and `from_toml` for what is raised."""
         return cls._from_file(path, "json")
 
     @classmethod
