@@ -1,9 +1,11 @@
 """A peer that is Dumbbell itself with a known fault, and two small grids, for tests of cross-validation."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dumbbell import Flow
 from dumbbell.crossvalidation import Peer, PeerAbsent
 
 PEER = '''"""Dumbbell with a fault: on slow links it delivers a tenth less."""
@@ -167,6 +169,11 @@ def write_peers(folder: Path) -> Path:
     ):
         (folder / path).write_text(text, encoding="utf-8")
     return folder
+
+
+def numbered_flow(number: int, **settings: Any) -> Flow:
+    """Return a flow from the n-th sender to the n-th receiver."""
+    return Flow(name=f"f{number}", from_=f"s{number}", to=f"d{number}", **settings)
 
 
 def ready(peer: Peer) -> Peer:

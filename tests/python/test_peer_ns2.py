@@ -10,7 +10,7 @@ import pytest
 import dumbbell
 from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, crossvalidation, topologies
 from dumbbell.scenario import Bernoulli, Cbr, Forced, LinkChange, Poisson, Tcp, Tcplib, TwoState
-from small_peer import ready
+from small_peer import numbered_flow, ready
 
 PEER = crossvalidation.load_peer("ns2")
 
@@ -41,15 +41,7 @@ def network(limit="20 packets", pairs=1, **more):
 
 def flow(variant="newreno", *, number=1, source=None, start="0 s", stop=None, **changes):
     table = Tcp.from_dict(PEER.tcp(variant, **{"mss": f"{MSS} bytes"} | changes))
-    return Flow(
-        name=f"f{number}",
-        from_=f"s{number}",
-        to=f"d{number}",
-        source=source,
-        start=start,
-        stop=stop,
-        tcp=table,
-    )
+    return numbered_flow(number, source=source, start=start, stop=stop, tcp=table)
 
 
 def scenario(*flows, shape=None, duration="20 s", **more):

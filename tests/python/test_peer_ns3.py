@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import dumbbell
-from dumbbell import DropTail, Flow, Probe, ScenarioError, Transfer, Uniform, crossvalidation, topologies
+from dumbbell import DropTail, Probe, ScenarioError, Transfer, Uniform, crossvalidation, topologies
 from dumbbell.scenario import Bernoulli, Forced, LinkChange, TwoState
-from small_peer import ready
+from small_peer import numbered_flow, ready
 
 PEER = crossvalidation.load_peer("ns3")
 # Loading another folder of peers, as other tests do, unloads this one.
@@ -34,15 +34,7 @@ def network(rate="2 Mbit/s", delay="48 ms", limit="25 packets", **more):
 
 
 def flow(variant="newreno", *, number=1, source=None, start="0 s", stop=None, **changes):
-    return Flow(
-        name=f"f{number}",
-        from_=f"s{number}",
-        to=f"d{number}",
-        source=source,
-        start=start,
-        stop=stop,
-        tcp=PEER.tcp(variant, **changes),
-    )
+    return numbered_flow(number, source=source, start=start, stop=stop, tcp=PEER.tcp(variant, **changes))
 
 
 def scenario(*flows, shape=None, duration="20 s", **more):
