@@ -99,13 +99,7 @@ class RunTables:
         return row(self.flows, name, "flow")
 
     def link(self, name: str) -> pd.Series[Any]:
-        """Return the row of one link.
-
-        Raises
-        ------
-        KeyError
-            There is no link of this name.
-        """
+        """Return the row of one link; raises `KeyError` as `flow` does."""
         return row(self.links, name, "link")
 
     def rows(self, table: Literal["flows", "links"]) -> list[dict[str, Any]]:

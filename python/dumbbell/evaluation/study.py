@@ -11,7 +11,7 @@ import numpy as np
 
 from dumbbell.evaluation.algorithm import Algorithm
 from dumbbell.quantities import written_time
-from dumbbell.scenario import DropTail, Flow, Greedy, Probe, Scenario, Tcp, Transfer, Uniform
+from dumbbell.scenario import Cbr, DropTail, Flow, Greedy, Probe, Scenario, Tcp, Transfer, Uniform
 from dumbbell.topologies import Topology, dumbbell
 
 T = TypeVar("T")
@@ -104,6 +104,12 @@ def greedy(
     """
     made = algorithm.tcp(**tcp)
     return [Traffic(name=f"{prefix}{number}", tcp=made, rtt_s=rtt_s) for number in range(count)]
+
+
+def call(name: str, rate_bps: float) -> Traffic:
+    """Return datagrams at a nearly constant rate, bit/s, in place of an adaptive call."""
+    source = Cbr(rate=f"{rate_bps:.0f} bit/s", packet="1200 bytes", jitter=0.1)
+    return Traffic(name=name, tcp=None, source=source, start=(0.0, 0.02))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ Sources
 
 All rates are in segments per second. Multiply by the segment size for bits or bytes. A loss rate is a
 probability per segment. `segments_per_ack` is 1 without delayed acknowledgements and 2 with them; it is
-called b in the formulas.
+called b in the formulas. An argument outside its range raises a `dumbbell.ScenarioError`.
 
 Validity
 --------
@@ -49,11 +49,6 @@ def reno(*, loss_rate: ArrayLike, rtt: ArrayLike, segments_per_ack: ArrayLike = 
         Mean round-trip time, s, greater than 0.
     segments_per_ack : array_like
         b, greater than 0: 1 is the printed form, 2 divides it by sqrt(2) for delayed acknowledgements.
-
-    Raises
-    ------
-    ScenarioError
-        If an argument lies outside its range.
 
     Examples
     --------
@@ -136,11 +131,6 @@ def mathis(
         b, greater than 0.
     losses : {"periodic", "random"}
         How losses fall: every 1/p-th segment, or each segment alone.
-
-    Raises
-    ------
-    ScenarioError
-        If an argument lies outside its range.
 
     Examples
     --------
@@ -257,11 +247,6 @@ def padhye(
         rate jumps a little, because the two forms of X do not join.
     segments_per_ack : array_like
         b, greater than 0.
-
-    Raises
-    ------
-    ScenarioError
-        If an argument lies outside its range.
 
     Examples
     --------

@@ -121,11 +121,6 @@ def reproduce_on_testbed(
     told
         Called with a sentence before a long wait.
 
-    Returns
-    -------
-    Reproduction
-        The findings and where the report is.
-
     Raises
     ------
     ScenarioError

@@ -90,22 +90,7 @@ class ManyResults(Protocol):
 def run_picture(
     result: RunResults, quantity: str | None = None, names: Sequence[str] | None = None
 ) -> Picture:
-    """Return windows, queues, goodput and losses of a run over time, or one probed quantity.
-
-    Parameters
-    ----------
-    result
-        The run. What it did not record is sampled in a second run with the same seed and number, which is the same run.
-    quantity
-        Name of a probed quantity; four panels by default.
-    names
-        The flows and links to show; by default, the flows with the highest goodput and the links with queues or losses.
-
-    Raises
-    ------
-    ScenarioError
-        There is no such quantity, flow or link, or a run in real time did not record it.
-    """
+    """Return a run over time, or one probed quantity, as `dumbbell.Run.plot` describes it."""
     flows, links = _chosen(result, names)
     head = result.scenario.name or "unnamed scenario"
     title = f"{head}, seed {result.seed}, run {result.run}"
@@ -258,25 +243,7 @@ def runs_picture(
     hue: str | None = None,
     names: Sequence[str] | None = None,
 ) -> Picture:
-    """Return the mean of a column of results against a parameter, with 95 % intervals over the runs.
-
-    Parameters
-    ----------
-    runs
-        The runs.
-    x, hue
-        Parameters, or columns of the results: the axis, and the curves. By default the first two parameters; without
-        parameters, the flows or links.
-    y
-        A column of `Runs.flows` or else of `Runs.links`; ``goodput_bps`` by default.
-    names
-        Flows or links that count; all by default. The mean over those of a run is one value.
-
-    Raises
-    ------
-    ScenarioError
-        There is no such column, flow or link, or no completed run.
-    """
+    """Return the mean of a column of results against a parameter over many runs, as `dumbbell.Runs.plot` describes it."""
     y = "goodput_bps" if y is None else y
     varied = [name for name in runs.parameters.columns if name not in ("seed", "run")]
     x = x if x is not None else (varied[0] if varied else "name")

@@ -22,10 +22,10 @@ from dumbbell.evaluation.items.quantities import (
     link,
 )
 from dumbbell.evaluation.record import Record
-from dumbbell.evaluation.study import SUBJECT, Case, Path, Study, Traffic, bdp_packets, greedy
+from dumbbell.evaluation.study import SUBJECT, Case, Path, Study, Traffic, bdp_packets, call, greedy
 from dumbbell.judge.baseline import Limit
 from dumbbell.judge.quantity import Quantity
-from dumbbell.scenario import Cbr, DelayedAck, Scenario
+from dumbbell.scenario import DelayedAck, Scenario
 
 SOLO = "_solo"
 """The role of runs of a baseline alone, which only derived quantities use."""
@@ -208,17 +208,12 @@ CALL_BPS = 2e6
 def _real_time(study: Study) -> Iterator[Case]:
     for factor in study.pick((1.0, 5.0), (0.5, 1.0, 2.0, 5.0, 10.0)):
         for role, algorithm in study.roles():
-            call = Traffic(
-                name="call",
-                tcp=None,
-                source=Cbr(rate=f"{CALL_BPS:.0f} bit/s", packet="1200 bytes", jitter=0.1),
-                start=(0.0, 0.02),
-            )
+            flows = [*greedy(algorithm, 1, "a"), call("call", CALL_BPS)]
             yield Case(
                 point=f"{factor:g} BDP",
                 role=role,
                 x=factor,
-                scenario=study.scenario([*greedy(algorithm, 1, "a"), call], study.path(factor)),
+                scenario=study.scenario(flows, study.path(factor)),
             )
 
 

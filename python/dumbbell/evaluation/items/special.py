@@ -24,7 +24,7 @@ from dumbbell.evaluation.items.quantities import (
 )
 from dumbbell.evaluation.means import Need, registered
 from dumbbell.evaluation.record import Record
-from dumbbell.evaluation.study import Case, Path, Study, Traffic, bdp_packets, greedy, seconds
+from dumbbell.evaluation.study import Case, Path, Study, Traffic, bdp_packets, call, greedy, seconds
 from dumbbell.judge.baseline import Limit
 from dumbbell.judge.quantity import Quantity
 from dumbbell.scenario import Cbr, LinkChange, Reorder, Scenario, Transfer
@@ -98,17 +98,11 @@ def _circuit_breaker(study: Study) -> Iterator[Case]:
     for factor in study.pick((0.5, 1.0), (0.1, 0.5, 1.0)):
         for count in (1, 4):
             for role, algorithm in study.roles():
-                protected = Traffic(
-                    name="cbr",
-                    tcp=None,
-                    source=Cbr(rate=f"{BREAKER_BPS:.0f} bit/s", packet="1200 bytes", jitter=0.1),
-                    start=(0.0, 0.02),
-                )
                 yield Case(
                     point=f"{flows_text(count)}, {factor:g} BDP",
                     role=role,
                     scenario=study.scenario(
-                        [*greedy(algorithm, count, "a"), protected],
+                        [*greedy(algorithm, count, "a"), call("cbr", BREAKER_BPS)],
                         study.path(factor),
                         delivered=["cbr"],
                         period=BREAKER_INTERVAL_S,
