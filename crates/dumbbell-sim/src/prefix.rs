@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 use crate::supervision::Supervision;
 use dumbbell_tcp::TcpParams;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Groups scenarios that share a prefix.
 #[derive(Clone, Debug)]
@@ -19,14 +19,14 @@ pub struct Families {
     /// The family of each scenario.
     of: Vec<usize>,
     /// The flows in which the members of each family differ.
-    differing: Vec<Vec<usize>>,
+    differing: Vec<BTreeSet<u32>>,
 }
 
 impl Families {
     /// Groups scenarios into families. A scenario alone has none.
     pub fn new(scenarios: &[Scenario]) -> Self {
         if scenarios.len() < 2 {
-            return Families { of: vec![0; scenarios.len()], differing: vec![Vec::new()] };
+            return Families { of: vec![0; scenarios.len()], differing: vec![BTreeSet::new()] };
         }
         let mut known = BTreeMap::new();
         let mut families = Families { of: Vec::with_capacity(scenarios.len()), differing: Vec::new() };
@@ -34,17 +34,13 @@ impl Families {
         for scenario in scenarios {
             let family = *known.entry(prefix_key(scenario)).or_insert_with(|| {
                 firsts.push(scenario);
-                families.differing.push(Vec::new());
+                families.differing.push(BTreeSet::new());
                 firsts.len() - 1
             });
             families.of.push(family);
-            let flows = firsts[family].flows.iter().zip(&scenario.flows).enumerate();
-            let differing = &mut families.differing[family];
-            for (flow, _) in flows.filter(|(_, (first, other))| first.tcp != other.tcp) {
-                if !differing.contains(&flow) {
-                    differing.push(flow);
-                }
-            }
+            let flows = (0..).zip(firsts[family].flows.iter().zip(&scenario.flows));
+            let differing = flows.filter(|(_, (first, other))| first.tcp != other.tcp);
+            families.differing[family].extend(differing.map(|(flow, _)| flow));
         }
         families
     }

@@ -45,7 +45,7 @@ impl Changes {
         connections: &Connections,
     ) {
         while let Some(change) = self.reroutes.pop_if(|change| change.at <= now) {
-            flows.hot[change.flow as usize].begins = change.begins;
+            flows.hot_mut(change.flow).begins = change.begins;
         }
         if self.edges.opening.is_none() && now >= window.from {
             let opening = if is_first_event { Vec::new() } else { counts(flows, connections) };
@@ -75,7 +75,7 @@ impl Changes {
 
 /// The current counters of all flows.
 fn counts(flows: &Flows, connections: &Connections) -> Vec<Counts> {
-    let mut counts: Vec<Counts> = flows.states.iter().map(|flow| flow.totals).collect();
+    let mut counts: Vec<Counts> = flows.states().map(|flow| flow.totals).collect();
     for connection in connections.open() {
         counts[connection.flow as usize].add(connection.sender.stats());
     }

@@ -60,7 +60,7 @@ impl Simulation<'_> {
 
     /// Sends a report to the sender of a datagram.
     fn send_report(&mut self, about: &Packet<Payload>, size: u32, report: &Report) {
-        self.ledger.counts.sent += 1;
+        self.ledger.count_sent();
         let packet = Packet {
             size,
             owner: about.owner,
@@ -73,7 +73,7 @@ impl Simulation<'_> {
             queueing: Time::ZERO,
             payload: Payload::of_report(report),
         };
-        self.send(self.flows.hot[about.owner as usize].begins.1, packet);
+        self.send(self.flows.hot(about.owner).begins.1, packet);
     }
 
     /// A report has arrived at its sender.

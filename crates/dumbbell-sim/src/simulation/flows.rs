@@ -11,7 +11,7 @@ use dumbbell_tcp::{HostClock, WireSizes};
 use dumbbell_units::random::name_hash;
 use dumbbell_units::{Interval, Stream, Time};
 use std::collections::BTreeSet;
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
 /// The state of a flow besides that of its connections.
 #[derive(Clone, Debug)]
@@ -158,8 +158,8 @@ impl HotFlowState {
 /// All flows, in the order of the scenario.
 #[derive(Clone, Debug)]
 pub(super) struct Flows {
-    pub states: Vec<FlowState>,
-    pub hot: Vec<HotFlowState>,
+    states: Vec<FlowState>,
+    hot: Vec<HotFlowState>,
     /// Whether the run waits for each flow.
     is_awaited: Vec<bool>,
     /// Flows that it still waits for.
@@ -218,6 +218,28 @@ impl Flows {
             is_awaited: scenario.flows.iter().map(|flow| awaited.contains(&flow.name)).collect(),
             awaited: scenario.stop_when_complete.len(),
         }
+    }
+
+    /// Their numbers.
+    pub(super) fn numbers(&self) -> Range<u32> {
+        0..self.states.len() as u32
+    }
+
+    /// Their states.
+    pub(super) fn states(&self) -> impl Iterator<Item = &FlowState> {
+        self.states.iter()
+    }
+
+    /// What each packet of a flow needs.
+    #[inline(always)]
+    pub(super) fn hot(&self, flow: u32) -> &HotFlowState {
+        &self.hot[flow as usize]
+    }
+
+    /// The same, to be changed.
+    #[inline(always)]
+    pub(super) fn hot_mut(&mut self, flow: u32) -> &mut HotFlowState {
+        &mut self.hot[flow as usize]
     }
 
     /// True if none remains that the run waits for.

@@ -24,11 +24,11 @@ pub(super) struct Lost {
 
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
-    pub counts: Conservation,
+    counts: Conservation,
     /// Drops that are not counted yet, because the run may end before them.
     unsettled: Vec<Drop>,
     /// Drops within the measurement window.
-    pub measured_drops: u64,
+    measured_drops: u64,
     lost: Vec<Lost>,
 }
 
@@ -40,6 +40,23 @@ impl Ledger {
             measured_drops: 0,
             lost: vec![Lost::default(); flows],
         }
+    }
+
+    /// Counts a packet that a host sends.
+    #[inline]
+    pub(super) fn count_sent(&mut self) {
+        self.counts.sent += 1;
+    }
+
+    /// Counts a copy that an impairment makes.
+    pub(super) fn count_duplicated(&mut self) {
+        self.counts.duplicated += 1;
+    }
+
+    /// Counts a packet that reaches its destination.
+    #[inline]
+    pub(super) fn count_delivered(&mut self) {
+        self.counts.delivered += 1;
     }
 
     /// Enters a drop, which is counted later if it is after the `horizon`.
@@ -67,6 +84,16 @@ impl Ledger {
     /// Counts what is left at the end, with so many packets on links and in flight.
     pub(super) fn close(&mut self, packets: usize) {
         self.counts.in_flight = (self.unsettled.len() + packets) as u64;
+    }
+
+    /// What became of all packets.
+    pub(super) fn counts(&self) -> Conservation {
+        self.counts
+    }
+
+    /// Drops within the measurement window.
+    pub(super) fn measured_drops(&self) -> u64 {
+        self.measured_drops
     }
 
     /// The packets of a flow that were dropped.

@@ -37,6 +37,7 @@ use flows::Flows;
 use ledger::Ledger;
 use payload::{Payload, Reports};
 use probes::Probes;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -123,7 +124,7 @@ impl<'a> Simulation<'a> {
         };
         routes.find_receivers(scenario, is_traced);
         let flows = Flows::new(scenario, &routes, (seed, run), is_traced);
-        for (index, flow) in (0_u32..).zip(&flows.states) {
+        for (index, flow) in (0_u32..).zip(flows.states()) {
             network.events.push(flow.started_at, Event::Flow(index));
         }
         network.hops = routes.hops;
@@ -162,8 +163,12 @@ impl<'a> Simulation<'a> {
     }
 
     /// Runs until just before the first of these flows starts. `None` if it was stopped before.
-    pub(crate) fn run_before_starts(&mut self, supervision: &Supervision<'_>, flows: &[usize]) -> Option<()> {
-        let starts = flows.iter().map(|&flow| self.flows.states[flow].started_at);
+    pub(crate) fn run_before_starts(
+        &mut self,
+        supervision: &Supervision<'_>,
+        flows: &BTreeSet<u32>,
+    ) -> Option<()> {
+        let starts = flows.iter().map(|&flow| self.flows[flow].started_at);
         let before = starts.min().map_or(Time::ZERO, |start| Time(start.0.saturating_sub(1)));
         self.handle_until(supervision, before.min(self.scenario.duration))
     }

@@ -32,7 +32,7 @@ impl Forwarding<Payload> for Simulation<'_> {
         let (flow, is_segment) = match packet.kind {
             PacketKind::Syn => (Some(packet.payload.flow()), false),
             PacketKind::Data => {
-                if self.flows.hot[packet.payload.flow() as usize].is_traced {
+                if self.flows.hot(packet.payload.flow()).is_traced {
                     self.record_loss(at, packet);
                 }
                 (Some(packet.payload.flow()), true)
@@ -49,14 +49,14 @@ impl Forwarding<Payload> for Simulation<'_> {
 
     #[cold]
     fn on_duplicate(&mut self, packet: &Packet<Payload>) -> Packet<Payload> {
-        self.ledger.counts.duplicated += 1;
+        self.ledger.count_duplicated();
         let mut copy = *packet;
         match packet.kind {
             PacketKind::Data | PacketKind::Syn => {
-                self.flows.hot[packet.payload.flow() as usize].undelivered += 1;
+                self.flows.hot_mut(packet.payload.flow()).undelivered += 1;
             }
             PacketKind::Datagram => {
-                self.flows.hot[packet.owner as usize].undelivered += 1;
+                self.flows.hot_mut(packet.owner).undelivered += 1;
                 copy.payload = packet.payload.copied();
             }
             PacketKind::Ack => copy.payload = self.reports.copy(&packet.payload),
@@ -252,7 +252,7 @@ impl Simulation<'_> {
                 }
             }
             PacketKind::Ack => {
-                self.ledger.counts.delivered += 1;
+                self.ledger.count_delivered();
                 let ack = self.reports.take(&packet);
                 self.fingerprint.note(self.network.now, Noted::Ack, packet.owner, ack.ack);
                 let connection = &mut self.connections[packet.owner];
@@ -269,8 +269,8 @@ impl Simulation<'_> {
                 }
             }
             PacketKind::Datagram => {
-                self.ledger.counts.delivered += 1;
-                self.flows.hot[packet.owner as usize].undelivered -= 1;
+                self.ledger.count_delivered();
+                self.flows.hot_mut(packet.owner).undelivered -= 1;
                 self.fingerprint.note(
                     self.network.now,
                     Noted::Datagram,
@@ -279,12 +279,12 @@ impl Simulation<'_> {
                 );
                 let new = if packet.payload.is_copy() { 0 } else { u64::from(packet.size) };
                 self.count_delivered(self.network.now, packet.owner, new, &packet);
-                if self.flows.hot[packet.owner as usize].has_reports && !packet.payload.is_copy() {
+                if self.flows.hot(packet.owner).has_reports && !packet.payload.is_copy() {
                     self.note_datagram(&packet);
                 }
             }
             PacketKind::Report => {
-                self.ledger.counts.delivered += 1;
+                self.ledger.count_delivered();
                 self.fingerprint.note(self.network.now, Noted::Report, packet.owner, u64::from(packet.size));
                 self.on_report(&packet);
             }
@@ -308,8 +308,8 @@ impl Simulation<'_> {
     #[inline]
     fn receive(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let segment = packet.payload.segment(packet.ecn);
-        self.ledger.counts.delivered += 1;
-        self.flows.hot[packet.payload.flow() as usize].undelivered -= 1;
+        self.ledger.count_delivered();
+        self.flows.hot_mut(packet.payload.flow()).undelivered -= 1;
         self.fingerprint.note(at, Noted::Segment, packet.owner, segment.seq);
         let connection = &mut self.connections[packet.owner];
         if !connection.takes(packet) {
@@ -327,7 +327,7 @@ impl Simulation<'_> {
     #[inline]
     fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64, packet: &Packet<Payload>) {
         let is_measured = self.window.contains(at);
-        let hot = &mut self.flows.hot[flow as usize];
+        let hot = self.flows.hot_mut(flow);
         if is_measured {
             hot.bytes_delivered += bytes;
             hot.last_delivery = at;
@@ -346,7 +346,7 @@ impl Simulation<'_> {
             }
             self.flows[flow].bridge_pauses(sent);
         }
-        let hot = &mut self.flows.hot[flow as usize];
+        let hot = self.flows.hot_mut(flow);
         if hot.is_traced {
             hot.delivered += bytes;
             let delivered = hot.delivered as f64;
@@ -376,8 +376,8 @@ impl Simulation<'_> {
     /// ECN-capable (RFC 3168 §6.1.4).
     #[inline(always)]
     fn put_acknowledgement(&mut self, packet: &mut Packet<Payload>, flow: u32, ack: &AckSegment) -> u32 {
-        self.ledger.counts.sent += 1;
-        let hot = &self.flows.hot[flow as usize];
+        self.ledger.count_sent();
+        let hot = self.flows.hot(flow);
         packet.size = hot.sizes.acknowledgement(&ack.sack);
         packet.kind = PacketKind::Ack;
         packet.ecn = Ecn::NotEct;

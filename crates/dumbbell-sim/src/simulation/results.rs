@@ -32,7 +32,7 @@ impl Simulation<'_> {
             link.end(now);
         }
         self.check_conservation();
-        let flows = (0..self.flows.states.len()).map(|index| self.flow_outcome(index)).collect();
+        let flows = self.flows.numbers().map(|flow| self.flow_outcome(flow)).collect();
         let links = self.scenario.links.iter().zip(&self.network.links);
         let links = links.map(|(spec, link)| {
             LinkOutcome::new(&spec.name, link.stats(), link.waits(), self.window.length())
@@ -46,7 +46,7 @@ impl Simulation<'_> {
             events: self.event_count,
             flows,
             links: links.collect(),
-            conservation: self.ledger.counts,
+            conservation: self.ledger.counts(),
             recordings: self.probes.into_recordings(),
             journal: self.journal,
             overflow: None,
@@ -64,15 +64,14 @@ impl Simulation<'_> {
     /// A packet appeared or vanished: this is a fault of the engine, and the run is invalid.
     fn check_conservation(&self) {
         let whose = || format!("scenario \"{}\", seed {}, run {}", self.scenario.name, self.seed, self.run);
-        let conservation = &self.ledger.counts;
+        let conservation = self.ledger.counts();
         assert!(conservation.holds(), "packets appeared or vanished: {conservation:?}; {}", whose());
-        let (dropped, measured) = (self.dropped_by_links(), self.ledger.measured_drops);
+        let (dropped, measured) = (self.dropped_by_links(), self.ledger.measured_drops());
         assert_eq!(dropped, measured, "links and conservation disagree about drops; {}", whose());
-        for (spec, (hot, on_the_way)) in
-            self.scenario.flows.iter().zip(self.flows.hot.iter().zip(self.packets_of_flows()))
-        {
-            let undelivered = hot.undelivered;
-            assert_eq!(undelivered, on_the_way, "packets of {} appeared or vanished; {}", spec.name, whose());
+        for (flow, on_the_way) in self.flows.numbers().zip(self.packets_of_flows()) {
+            let name = &self.scenario.flows[flow as usize].name;
+            let undelivered = self.flows.hot(flow).undelivered;
+            assert_eq!(undelivered, on_the_way, "packets of {name} appeared or vanished; {}", whose());
         }
     }
 
@@ -93,9 +92,10 @@ impl Simulation<'_> {
         packets
     }
 
-    fn flow_outcome(&self, index: usize) -> FlowOutcome {
+    fn flow_outcome(&self, flow: u32) -> FlowOutcome {
+        let index = flow as usize;
         let (spec, now) = (&self.scenario.flows[index], self.network.now);
-        let (state, hot) = (&self.flows.states[index], &self.flows.hot[index]);
+        let (state, hot) = (&self.flows[flow], self.flows.hot(flow));
         let active = state.active(hot.last_delivery, self.window, now).secs();
         let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
         let [rtt, delay] = self.probes.times(index).map(|times| times.map(Percentiles::of_times));
@@ -120,7 +120,9 @@ impl Simulation<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulation::ledger::Drop;
     use crate::{Scenario, Supervision};
+    use dumbbell_units::Time;
     use std::sync::atomic::AtomicBool;
 
     const SCENARIO: &str = r#"
@@ -149,18 +151,22 @@ mod tests {
     #[test]
     #[should_panic(expected = "packets appeared or vanished: ")]
     fn a_packet_that_appears_ends_the_run() {
-        end_after(|simulation| simulation.ledger.counts.delivered += 1);
+        end_after(|simulation| simulation.ledger.count_delivered());
     }
 
     #[test]
     #[should_panic(expected = "links and conservation disagree about drops")]
     fn a_drop_that_no_link_knows_ends_the_run() {
-        end_after(|simulation| simulation.ledger.measured_drops += 1);
+        end_after(|simulation| {
+            let drop = Drop { at: Time::ZERO, flow: None, is_segment: false };
+            simulation.ledger.count_sent();
+            simulation.ledger.enter(drop, Time::NEVER, simulation.window);
+        });
     }
 
     #[test]
     #[should_panic(expected = "packets of f appeared or vanished")]
     fn a_packet_of_another_flow_ends_the_run() {
-        end_after(|simulation| simulation.flows.hot[0].undelivered += 1);
+        end_after(|simulation| simulation.flows.hot_mut(0).undelivered += 1);
     }
 }

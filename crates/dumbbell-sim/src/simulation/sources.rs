@@ -19,7 +19,7 @@ impl Simulation<'_> {
         self.fingerprint.note(now, Noted::Flow, flow, 0);
         if state.has_stopped {
             let restart = &spec.restarts[state.restarts];
-            let last_delivery = self.flows.hot[flow as usize].last_delivery;
+            let last_delivery = self.flows.hot(flow).last_delivery;
             self.flows[flow].restart(restart, last_delivery, self.window, now);
         } else if state.stop.is_some_and(|stop| now >= stop) {
             self.stop_flow(flow);
@@ -122,10 +122,10 @@ impl Simulation<'_> {
         let state = &mut self.flows[flow];
         state.totals.segments_sent += 1;
         let (label, number) = (state.label, state.totals.segments_sent);
-        let hot = &mut self.flows.hot[flow as usize];
+        let hot = self.flows.hot_mut(flow);
         hot.count_sent(size, is_measured);
         let begin = hot.begins.0;
-        self.ledger.counts.sent += 1;
+        self.ledger.count_sent();
         let packet = Packet {
             size,
             owner: flow,

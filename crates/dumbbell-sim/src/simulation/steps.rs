@@ -36,7 +36,7 @@ impl<'a> Steps<'a> {
 
     /// True if a flow has completed, or its only connection has given up.
     pub fn has_ended(&self, flow: usize) -> bool {
-        let state = &self.simulation.flows.states[flow];
+        let state = &self.simulation.flows[flow as u32];
         let is_workload = self.simulation.scenario.flows[flow].source.is_workload();
         state.completed_at.is_some() || (!is_workload && state.totals.connections_given_up > 0)
     }

@@ -41,7 +41,7 @@ impl<'a> Simulation<'a> {
                 self.continue_burst(owner);
             }
         }
-        if self.flows.hot[flow as usize].is_traced {
+        if self.flows.hot(flow).is_traced {
             self.record_flow(owner, flow);
         }
         self.arm(owner);
@@ -87,7 +87,7 @@ impl<'a> Simulation<'a> {
     #[inline]
     fn send_segment(&mut self, owner: u32, flow: u32, segment: DataSegment) {
         let is_measured = self.window.contains(self.network.now);
-        let hot = &mut self.flows.hot[flow as usize];
+        let hot = self.flows.hot_mut(flow);
         let begin = hot.begins.0;
         let Connection { generation, label, .. } = self.connections[owner];
         let mut packet = Packet {
@@ -101,7 +101,7 @@ impl<'a> Simulation<'a> {
             queueing: Time::ZERO,
             payload: Payload::of_segment(flow, &segment),
         };
-        self.ledger.counts.sent += 1;
+        self.ledger.count_sent();
         hot.count_sent(packet.size, is_measured);
         if hot.is_traced && !segment.is_syn {
             self.record_segment(owner, flow, segment);
@@ -198,7 +198,7 @@ impl<'a> Simulation<'a> {
         connection.bursts = bursts;
         connection.writer = telnet.map(|telnet| Box::new(Writer { telnet, next: None }));
         connection.tracer = self.keeps_events(flow).then(|| Box::new(Tracer::new(number)));
-        self.flows.hot[flow as usize].sizes = params.wire_sizes();
+        self.flows.hot_mut(flow).sizes = params.wire_sizes();
         let owner = self.connections.place(slot, connection);
         if let Some(capture) = &mut self.capture {
             capture.see_opened(owner, &self.connections[owner], number);

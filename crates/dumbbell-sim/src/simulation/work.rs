@@ -428,7 +428,7 @@ impl Simulation<'_> {
                 self.end_transfer(owner, flow, &task, false);
             }
         }
-        (0..self.flows.states.len() as u32).for_each(|flow| self.drop_group(flow));
+        self.flows.numbers().for_each(|flow| self.drop_group(flow));
     }
 
     /// Records the group of a flow that is in progress and will not end.
