@@ -15,17 +15,16 @@ enum band_rtt {
 	band_rtt_actual,
 };
 
-/* How the thresholds move. */
-struct band_rules {
-	/* Initial thresholds, in thousandths of a segment. */
-	s64 alpha;
-	s64 beta;
-	/* Step by which they rise. */
-	s64 rise;
-	u32 band_rtt;
-	/* Growth of the round-trip time up to which it counts as unchanged. */
-	u32 rtt_tolerance_us;
-};
+/* Initial lower threshold. */
+PARAMETER(thousandths, alpha, 1000, 0, 1000000);
+/* Initial upper threshold. */
+PARAMETER(thousandths, beta, 3000, 0, 1000000);
+/* Growth of the round-trip time that moves the thresholds up to which it counts as unchanged. */
+PARAMETER(microseconds, rtt_tolerance, 0, 0, 1000000);
+/* How the window grows by one segment per round trip. */
+PARAMETER(enum increase, increase, increase_at_once, increase_at_once, increase_spread);
+/* Numerator of the expected rate. */
+PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit, numerator_ns2);
 
 /* Vegas's window between thresholds that move, in thousandths of a segment. */
 struct banded {
@@ -38,32 +37,32 @@ struct banded {
 
 _Static_assert(sizeof(struct banded) <= CA_PRIV_SIZE, "the state of a socket");
 
-static __always_inline void reset_band(struct banded *banded, const struct band_rules *rules)
+static __always_inline void reset_band(struct banded *banded)
 {
-	banded->alpha = rules->alpha;
-	banded->beta = rules->beta;
+	banded->alpha = alpha;
+	banded->beta = beta;
 	banded->vegas.has_changed = 1;
 }
 
-/* A round ended in congestion avoidance, and the window has moved. */
-static __always_inline void move_band(struct banded *banded, u64 rtt, bool has_grown, const struct band_rules *rules)
+/* A round ended in congestion avoidance, and the window has moved. The thresholds rise in steps of `rise`. */
+static __always_inline void move_band(struct banded *banded, u64 rtt_ns, bool has_grown, s64 rise)
 {
 	if (banded->vegas.is_round_spoiled) {
 		banded->vegas.is_round_spoiled = 0;
 		return;
 	}
-	if (rtt && banded->rtt_old) {
-		if (rtt <= banded->rtt_old + 1000ULL * rules->rtt_tolerance_us) {
-			if (banded->alpha > rules->alpha) {
+	if (rtt_ns && banded->rtt_old) {
+		if (rtt_ns <= banded->rtt_old + 1000ULL * rtt_tolerance) {
+			if (banded->alpha > alpha) {
 				banded->alpha -= 1000;
 				banded->beta -= 1000;
 			}
 		} else if (!has_grown) {
-			banded->alpha += rules->rise;
-			banded->beta += rules->rise;
+			banded->alpha += rise;
+			banded->beta += rise;
 		}
 	}
-	banded->rtt_old = rtt;
+	banded->rtt_old = rtt_ns;
 }
 
 /* The round-trip time that moves the thresholds, in nanoseconds; 0 for none. */
@@ -76,18 +75,18 @@ static __always_inline u64 band_rtt_ns(const struct banded *banded, const struct
 	return check->rtt_minimum ? check->rtt_ns : 0;
 }
 
-/* New data was acknowledged. */
-static __always_inline void banded_cong_avoid(struct tcp_sock *tp, struct banded *banded, u32 acked,
-					      const struct round_rules *rounds, const struct band_rules *rules,
-					      s64 gamma, u32 increase)
+/* New data was acknowledged. `choice` is the round-trip time that moves the thresholds, in steps of `rise`. */
+static __always_inline void banded_cong_avoid(struct tcp_sock *tp, struct banded *banded, u32 acked, u32 choice,
+					      s64 rise)
 {
+	const struct round_rules rules = {numerator, true, true};
 	struct vegas *vegas = &banded->vegas;
 	struct check check;
 
 	set_later_ssthresh(tp, &vegas->window);
-	if (poll_check(tp, vegas, rounds, &check)) {
+	if (poll_check(tp, vegas, &rules, &check)) {
 		if (is_in_avoidance(tp, vegas)) {
-			u64 rtt = band_rtt_ns(banded, &check, rules->band_rtt);
+			u64 rtt_ns = band_rtt_ns(banded, &check, choice);
 			u64 before = cwnd_of(tp, &vegas->window);
 			bool is_granted = check.diff < banded->alpha;
 
@@ -98,13 +97,13 @@ static __always_inline void banded_cong_avoid(struct tcp_sock *tp, struct banded
 			else
 				hold(vegas);
 			/* Where the growth follows, the decision counts as growth. */
-			move_band(banded, rtt,
+			move_band(banded, rtt_ns,
 				  increase == increase_spread ? is_granted : cwnd_of(tp, &vegas->window) > before,
-				  rules);
+				  rise);
 		} else if (is_below_ssthresh(tp, vegas)) {
 			banded->rtt_old = 0;
 			vegas->is_round_spoiled = 0;
-			check_slow_start(tp, vegas, check.diff, gamma);
+			check_slow_start(tp, vegas, check.diff);
 		}
 	}
 	grow_between_checks(tp, vegas, acked);

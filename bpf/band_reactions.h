@@ -2,7 +2,7 @@
 /*
  * The operations for the start and for reductions of a window between thresholds that move.
  *
- * Included after `band_rules` and `enter_state`, see `reactions.h`.
+ * Included after `enter_state`, see `reactions.h`.
  */
 #ifndef BAND_REACTIONS_H
 #define BAND_REACTIONS_H
@@ -13,11 +13,10 @@
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
-	const struct band_rules rules = band_rules();
 	struct banded *banded = inet_csk_ca(sk);
 
 	vegas_init(tcp_sk(sk), &banded->vegas);
-	reset_band(banded, &rules);
+	reset_band(banded);
 }
 
 #endif

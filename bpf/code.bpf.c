@@ -9,12 +9,6 @@
 
 LICENSE;
 
-/* Initial lower threshold, restored after a timeout. */
-PARAMETER(thousandths, alpha, 1000, 0, 1000000);
-/* Initial upper threshold, restored after a timeout. */
-PARAMETER(thousandths, beta, 3000, 0, 1000000);
-/* Leave slow start when more segments than this are queued. */
-PARAMETER(thousandths, gamma, 1000, 0, 1000000000);
 /* Fraction of the thresholds that remains after a loss. */
 PARAMETER(thousandths, epsilon, 680, 1, 1000);
 /* Step by which the thresholds rise. */
@@ -25,23 +19,8 @@ PARAMETER(flag, clamp, 0, 0, 1);
 PARAMETER(flag, truncate, 0, 0, 1);
 /* The round-trip time that moves the thresholds. */
 PARAMETER(enum band_rtt, band_rtt, band_rtt_minimum, band_rtt_target, band_rtt_actual);
-/* Growth of this round-trip time up to which it counts as unchanged. */
-PARAMETER(microseconds, rtt_tolerance, 0, 0, 1000000);
-/* How the window grows by one segment per round trip. */
-PARAMETER(enum increase, increase, increase_at_once, increase_at_once, increase_spread);
-/* Round the difference to whole segments before comparing, as ns-2 does. */
-PARAMETER(flag, round_diff, 0, 0, 1);
-/* The round-trip time used in the actual rate. */
-PARAMETER(enum rtt_choice, rtt, rtt_choice_mean, rtt_choice_mean, rtt_choice_minimum);
-/* Numerator of the expected rate. */
-PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit, numerator_ns2);
 
 #include "band_probes.h"
-
-static __always_inline struct band_rules band_rules(void)
-{
-	return (struct band_rules){alpha, beta, rise, band_rtt, rtt_tolerance};
-}
 
 static __always_inline void clamp_band(struct banded *banded)
 {
@@ -65,14 +44,13 @@ static __always_inline s64 reduced(s64 threshold)
 
 static __always_inline void enter_state(struct sock *sk, u8 new_state)
 {
-	const struct band_rules rules = band_rules();
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct banded *banded = inet_csk_ca(sk);
 
 	if (!banded_react(tp, banded, new_state))
 		return;
 	if (new_state == TCP_CA_Loss) {
-		reset_band(banded, &rules);
+		reset_band(banded);
 	} else {
 		banded->alpha = reduced(banded->alpha);
 		banded->beta = reduced(banded->beta);
@@ -86,11 +64,9 @@ static __always_inline void enter_state(struct sock *sk, u8 new_state)
 SEC("struct_ops")
 void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	const struct round_rules rounds = {rtt, numerator, round_diff, true, true};
-	const struct band_rules rules = band_rules();
 	struct banded *banded = inet_csk_ca(sk);
 
-	banded_cong_avoid(tcp_sk(sk), banded, acked, &rounds, &rules, gamma, increase);
+	banded_cong_avoid(tcp_sk(sk), banded, acked, band_rtt, rise);
 	clamp_band(banded);
 	tell(sk, &banded->vegas, banded->alpha);
 }

@@ -39,19 +39,16 @@ enum increase {
 	increase_spread,
 };
 
-/* The thresholds of Vegas, and the growth of its window. */
-struct thresholds {
-	s64 alpha;
-	s64 beta;
-	s64 gamma;
-	u32 increase;
-};
+/* Leave slow start when more segments than this are queued. */
+PARAMETER(thousandths, gamma, 1000, 0, 1000000000);
+/* Round the difference to whole segments before comparing, as ns-2 does. */
+PARAMETER(flag, round_diff, 0, 0, 1);
+/* The round-trip time used in the actual rate. */
+PARAMETER(enum rtt_choice, rtt, rtt_choice_mean, rtt_choice_mean, rtt_choice_minimum);
 
-/* How a round is measured. */
+/* How a round is measured, besides these. */
 struct round_rules {
-	u32 rtt;
 	u32 numerator;
-	bool round_diff;
 	bool fix_base_rtt;
 	bool fix_invariant;
 };
@@ -123,9 +120,9 @@ static __always_inline u64 round_rtt_ns(const struct rounds *rounds, u64 now, co
 
 	if (rounds->rtt_count == 0)
 		return 1000 * most(rules->fix_base_rtt ? most(elapsed, rounds->base_rtt) : elapsed, 1);
-	if (rules->rtt == rtt_choice_mean)
+	if (rtt == rtt_choice_mean)
 		return rounds->rtt_sum * 1000 / rounds->rtt_count;
-	return 1000ULL * (rules->rtt == rtt_choice_newest ? rounds->rtt_newest : rounds->rtt_minimum);
+	return 1000ULL * (rtt == rtt_choice_newest ? rounds->rtt_newest : rounds->rtt_minimum);
 }
 
 /* The check, if the current ACK ends the round; a new round begins then. */
@@ -164,7 +161,7 @@ static __always_inline bool poll_check(const struct tcp_sock *tp, struct vegas *
 	else
 		check->diff = -(s64)((actual_part - window_size) * 1000 / mss);
 	/* To whole segments, as ns-2 does. */
-	if (rules->round_diff)
+	if (round_diff)
 		check->diff = floored(check->diff + 500);
 	check->rtt_ns = rtt_ns;
 	check->rtt_minimum = rounds->rtt_minimum;
@@ -246,7 +243,7 @@ static __always_inline bool keeps_up(const struct tcp_sock *tp, struct vegas *ve
  * A check below the threshold: grows every other round, and leaves slow start when more than `gamma` segments are
  * queued (mechanism A).
  */
-static __always_inline void check_slow_start(struct tcp_sock *tp, struct vegas *vegas, s64 diff, s64 gamma)
+static __always_inline void check_slow_start(struct tcp_sock *tp, struct vegas *vegas, s64 diff)
 {
 	u64 cwnd = cwnd_of(tp, &vegas->window);
 
@@ -293,22 +290,6 @@ static __always_inline void grow(struct tcp_sock *tp, struct vegas *vegas, u32 i
 		grow_cwnd(tp, &vegas->window, SEGMENT);
 }
 
-/* A check: grows, holds or shrinks by the thresholds [chan2004 §3.1]. */
-static __always_inline void decide(struct tcp_sock *tp, struct vegas *vegas, s64 diff,
-				   const struct thresholds *thresholds)
-{
-	if (is_below_ssthresh(tp, vegas))
-		check_slow_start(tp, vegas, diff, thresholds->gamma);
-	else if (!avoidance_detection)
-		return;
-	else if (diff > thresholds->beta)
-		shrink(tp, vegas);
-	else if (diff < thresholds->alpha)
-		grow(tp, vegas, thresholds->increase);
-	else
-		hold(vegas);
-}
-
 /* New data was acknowledged, after the decision of a check that was due. */
 static __always_inline void grow_between_checks(struct tcp_sock *tp, struct vegas *vegas, u32 acked)
 {
@@ -326,19 +307,6 @@ static __always_inline void grow_between_checks(struct tcp_sock *tp, struct vega
 	}
 	early = acked_in_slow_start(tp, cwnd, acked);
 	grow_cwnd(tp, &vegas->window, vegas->increment * (vegas->is_slow_start_growth ? early : acked));
-}
-
-/* New data was acknowledged: the window of Vegas. */
-static __always_inline void vegas_cong_avoid(struct tcp_sock *tp, struct vegas *vegas, u32 acked,
-					     const struct round_rules *rules, const struct thresholds *thresholds)
-{
-	struct check check;
-
-	set_later_ssthresh(tp, &vegas->window);
-	if (poll_check(tp, vegas, rules, &check))
-		decide(tp, vegas, check.diff, thresholds);
-	grow_between_checks(tp, vegas, acked);
-	take_sample(vegas);
 }
 
 static __always_inline void vegas_init(struct tcp_sock *tp, struct vegas *vegas)

@@ -18,26 +18,10 @@ enum base_rtt {
 	base_rtt_minimum,
 };
 
-/* Grow while fewer segments than this are queued. */
-PARAMETER(thousandths, alpha, 1000, 0, 1000000000);
-/* Shrink while more segments than this are queued. */
-PARAMETER(thousandths, beta, 3000, 0, 1000000000);
-/* Leave slow start when more segments than this are queued. */
-PARAMETER(thousandths, gamma, 1000, 0, 1000000000);
 /* How a round-trip time without queueing time updates the base RTT. */
 PARAMETER(enum base_rtt, base_rtt, base_rtt_replace, base_rtt_replace, base_rtt_minimum);
-/* How the window grows by one segment per round trip. */
-PARAMETER(enum increase, increase, increase_spread, increase_at_once, increase_spread);
-/* Round the difference to whole segments before comparing, as ns-2 does. */
-PARAMETER(flag, round_diff, 0, 0, 1);
-/* The round-trip time used in the actual rate. */
-PARAMETER(enum rtt_choice, rtt, rtt_choice_mean, rtt_choice_mean, rtt_choice_minimum);
 /* Numerator of the expected rate. */
 PARAMETER(enum numerator, numerator, numerator_window, numerator_in_transit, numerator_ns2);
-
-#include "vegas_probes.h"
-
-_Static_assert(sizeof(struct vegas) <= CA_PRIV_SIZE, "the state of a socket");
 
 /*
  * The option [chan2004 §3.1]: queueing time so far and queueing time returned, in microseconds, most significant byte
@@ -155,12 +139,6 @@ static __always_inline void enter_state(struct sock *sk, u8 new_state)
 #include "reactions.h"
 
 SEC("struct_ops")
-void BPF_PROG(init, struct sock *sk)
-{
-	vegas_init(tcp_sk(sk), inet_csk_ca(sk));
-}
-
-SEC("struct_ops")
 void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct vegas *vegas = inet_csk_ca(sk);
@@ -187,16 +165,12 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	vegas->replaces_base_rtt = base_rtt == base_rtt_replace;
 }
 
-SEC("struct_ops")
-void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
+static __always_inline struct round_rules round_rules(void)
 {
-	const struct round_rules rules = {rtt, numerator, round_diff, true, true};
-	const struct thresholds thresholds = {alpha, beta, gamma, increase};
-	struct vegas *vegas = inet_csk_ca(sk);
-
-	vegas_cong_avoid(tcp_sk(sk), vegas, acked, &rules, &thresholds);
-	tell(sk, vegas);
+	return (struct round_rules){numerator, true, true};
 }
+
+#include "vegas_growth.h"
 
 CONGESTION_CONTROL = {
 	ALL_OPERATIONS,

@@ -14,20 +14,8 @@
 
 LICENSE;
 
-/* Grow while fewer segments than this are queued. */
-PARAMETER(thousandths, alpha, 1000, 0, 1000000000);
-/* Shrink while more segments than this are queued. */
-PARAMETER(thousandths, beta, 3000, 0, 1000000000);
-/* Leave slow start when more segments than this are queued. */
-PARAMETER(thousandths, gamma, 1000, 0, 1000000000);
-/* Round the difference to whole segments before comparing, as ns-2 does. */
-PARAMETER(flag, round_diff, 0, 0, 1);
-/* The round-trip time used in the actual rate. */
-PARAMETER(enum rtt_choice, rtt, rtt_choice_mean, rtt_choice_mean, rtt_choice_minimum);
 /* Numerator of the expected rate. */
 PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit, numerator_ns2);
-/* How the window grows by one segment per round trip. */
-PARAMETER(enum increase, increase, increase_spread, increase_at_once, increase_spread);
 /* Grow exponentially immediately after a timeout, not only after the next check. */
 PARAMETER(flag, fix_timeout, 1, 0, 1);
 /* Use the minimum of measured times as the base RTT. */
@@ -35,9 +23,10 @@ PARAMETER(flag, fix_base_rtt, 1, 0, 1);
 /* Keep expected at least actual. */
 PARAMETER(flag, fix_invariant, 1, 0, 1);
 
-#include "vegas_probes.h"
-
-_Static_assert(sizeof(struct vegas) <= CA_PRIV_SIZE, "the state of a socket");
+static __always_inline struct round_rules round_rules(void)
+{
+	return (struct round_rules){numerator, fix_base_rtt, fix_invariant};
+}
 
 static __always_inline void enter_state(struct sock *sk, u8 new_state)
 {
@@ -45,23 +34,7 @@ static __always_inline void enter_state(struct sock *sk, u8 new_state)
 }
 
 #include "delay_reactions.h"
-
-SEC("struct_ops")
-void BPF_PROG(init, struct sock *sk)
-{
-	vegas_init(tcp_sk(sk), inet_csk_ca(sk));
-}
-
-SEC("struct_ops")
-void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
-{
-	const struct round_rules rules = {rtt, numerator, round_diff, fix_base_rtt, fix_invariant};
-	const struct thresholds thresholds = {alpha, beta, gamma, increase};
-	struct vegas *vegas = inet_csk_ca(sk);
-
-	vegas_cong_avoid(tcp_sk(sk), vegas, acked, &rules, &thresholds);
-	tell(sk, vegas);
-}
+#include "vegas_growth.h"
 
 CONGESTION_CONTROL = {
 	ALL_OPERATIONS,

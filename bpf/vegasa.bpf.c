@@ -16,16 +16,10 @@ LICENSE;
 PARAMETER(thousandths, alpha, 1000, 1000, 1000000);
 /* Initial upper threshold. */
 PARAMETER(thousandths, beta, 3000, 1000, 1000000);
-/* Leave slow start when more segments than this are queued. */
-PARAMETER(thousandths, gamma, 1000, 0, 1000000000);
 /* Treat a difference equal to a threshold as between the thresholds. */
 PARAMETER(flag, inclusive, 0, 0, 1);
 /* How the window grows by one segment per round trip. */
 PARAMETER(enum increase, increase, increase_spread, increase_at_once, increase_spread);
-/* Round the difference to whole segments before comparing, as ns-2 does. */
-PARAMETER(flag, round_diff, 0, 0, 1);
-/* The round-trip time used in the actual rate. */
-PARAMETER(enum rtt_choice, rtt, rtt_choice_mean, rtt_choice_mean, rtt_choice_minimum);
 /* Numerator of the expected rate. */
 PARAMETER(enum numerator, numerator, numerator_in_transit, numerator_in_transit, numerator_ns2);
 /* Change of the round-trip time that explains a change of the throughput which counts as none. */
@@ -109,7 +103,7 @@ void BPF_PROG(init, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	const struct round_rules rules = {rtt, numerator, round_diff, true, true};
+	const struct round_rules rules = {numerator, true, true};
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct vegasa *vegasa = inet_csk_ca(sk);
 	struct vegas *vegas = &vegasa->vegas;
@@ -120,7 +114,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		if (is_in_avoidance(tp, vegas))
 			step(tp, vegasa, &check);
 		else if (is_below_ssthresh(tp, vegas))
-			check_slow_start(tp, vegas, check.diff, gamma);
+			check_slow_start(tp, vegas, check.diff);
 		vegasa->throughput = check.actual;
 		vegas->has_throughput = 1;
 	}
