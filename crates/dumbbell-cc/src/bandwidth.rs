@@ -2,7 +2,8 @@
 //! the window that is set from the estimate after congestion [mascolo2001], [grieco2004 §2.1].
 
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, Context, Setup};
+use crate::{Ack, Congestion, Context, Control, Setup, window_in};
+use dumbbell_units::Time;
 
 /// Counts delivered data once, whether it is signalled by duplicate, delayed or cumulative ACKs [grieco2004 §2.2].
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,50 +33,84 @@ impl AckCounter {
     }
 }
 
-/// Reno's window, whose threshold after a loss is the estimated bandwidth times the minimum round-trip time.
-#[derive(Clone, Debug)]
-pub struct BandwidthWindow {
-    /// The window.
-    pub reno: RenoWindow,
-    /// Minimum round-trip time sampled, in seconds; infinite before the first.
-    rtt_min: f64,
+/// An estimate of the bandwidth from what acknowledgements deliver.
+pub trait Estimate {
+    /// A round-trip time was sampled.
+    fn on_rtt(&mut self, _rtt: Time) {}
+
+    /// An ACK or a duplicate ACK signals so many bytes.
+    fn on_delivered(&mut self, bytes: f64, now: Time);
+
+    /// The estimate is about to be used: brings it up to date.
+    fn advance(&mut self, _now: Time) {}
+
+    /// The estimate in bytes per second, once there is one.
+    fn bandwidth(&self) -> Option<f64>;
 }
 
-impl BandwidthWindow {
+/// Reno's window, whose threshold after a loss is the estimated bandwidth times the minimum round-trip time.
+#[derive(Clone, Debug)]
+pub struct BandwidthWindow<E> {
+    reno: RenoWindow,
+    counter: AckCounter,
+    /// The estimate.
+    pub(crate) estimate: E,
+    /// Minimum round-trip time sampled, in seconds; infinite before the first.
+    rtt_min: f64,
+    /// A loss never raises the window.
+    only_reduces: bool,
+}
+
+impl<E: Estimate> BandwidthWindow<E> {
     /// The window at the start of a connection.
-    pub fn new(setup: &Setup) -> Self {
-        BandwidthWindow { reno: RenoWindow::new(setup).reduced_unused(), rtt_min: f64::INFINITY }
+    pub fn with(estimate: E, only_reduces: bool, setup: &Setup) -> Self {
+        BandwidthWindow {
+            reno: RenoWindow::new(setup).reduced_unused(),
+            counter: AckCounter::default(),
+            estimate,
+            rtt_min: f64::INFINITY,
+            only_reduces,
+        }
     }
 
     /// Minimum round-trip time sampled, in seconds, once there is one.
-    pub fn rtt_min(&self) -> Option<f64> {
+    fn rtt_min(&self) -> Option<f64> {
         self.rtt_min.is_finite().then_some(self.rtt_min)
     }
+}
 
-    /// New data was acknowledged: grow as Reno does.
-    #[inline]
-    pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
+impl<E: Estimate> Control for BandwidthWindow<E> {
+    window_in!(reno);
+
+    fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
+            self.estimate.on_rtt(rtt);
             self.rtt_min = self.rtt_min.min(rtt.secs());
         }
+        let delivered = self.counter.on_ack(ack.acked as f64, context.mss);
+        self.estimate.on_delivered(delivered, context.now);
         self.reno.increase(context, ack);
     }
 
-    /// Congestion with an estimate of `bandwidth` bytes per second. Without an estimate, the reaction is Reno's.
-    pub fn on_congestion(
-        &mut self,
-        context: &Context,
-        congestion: &Congestion,
-        bandwidth: Option<f64>,
-        only_reduce: bool,
-    ) {
-        let (Some(bandwidth), Some(rtt_min)) = (bandwidth, self.rtt_min()) else {
+    fn on_duplicate_ack(&mut self, context: &Context, _ack: &Ack) {
+        let delivered = self.counter.on_duplicate_ack(context.mss);
+        self.estimate.on_delivered(delivered, context.now);
+    }
+
+    /// Without an estimate, the reaction is Reno's.
+    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        self.estimate.advance(context.now);
+        let (Some(bandwidth), Some(rtt_min)) = (self.estimate.bandwidth(), self.rtt_min()) else {
             self.reno.halve(context, congestion);
             return;
         };
         let ssthresh = self.reno.rules().threshold(bandwidth * rtt_min, context.mss);
-        let most = if only_reduce { self.reno.cwnd } else { context.max_window };
+        let most = if self.only_reduces { self.reno.cwnd } else { context.max_window };
         self.reno.reduce(ssthresh, ssthresh.min(most), context, congestion);
+    }
+
+    fn probe(&self, index: usize) -> Option<f64> {
+        *[self.rtt_min(), self.estimate.bandwidth().map(|bandwidth| 8.0 * bandwidth)].get(index)?
     }
 }
 
@@ -83,7 +118,6 @@ impl BandwidthWindow {
 mod tests {
     use super::*;
     use crate::{ReductionBase, Signal, WindowRules};
-    use dumbbell_units::Time;
 
     const MSS: f64 = 1000.0;
 
@@ -127,17 +161,25 @@ mod tests {
         assert_eq!(AckCounter::default().on_ack(300.0, MSS), 300.0);
     }
 
+    /// A bandwidth that is known, or not, from the start.
+    impl Estimate for Option<f64> {
+        fn on_delivered(&mut self, _bytes: f64, _now: Time) {}
+
+        fn bandwidth(&self) -> Option<f64> {
+            *self
+        }
+    }
+
     fn after(signal: Signal, bandwidth: Option<f64>, only_reduce: bool) -> (f64, f64) {
         after_by(WindowRules::default(), signal, bandwidth, only_reduce)
     }
 
     fn after_by(rules: WindowRules, signal: Signal, bandwidth: Option<f64>, only_reduce: bool) -> (f64, f64) {
         let setup = Setup::new(Time::ZERO, MSS, 40.0 * MSS).with_rules(rules);
-        let mut window = BandwidthWindow::new(&setup);
+        let mut window = BandwidthWindow::with(bandwidth, only_reduce, &setup);
         window.rtt_min = 0.1;
         let context = Context::new(Time::ZERO, MSS).with_sent(0, 40_000);
-        let congestion = Congestion::new(signal);
-        window.on_congestion(&context, &congestion, bandwidth, only_reduce);
+        window.on_congestion(&context, &Congestion::new(signal));
         (window.reno.cwnd / MSS, window.reno.ssthresh / MSS)
     }
 

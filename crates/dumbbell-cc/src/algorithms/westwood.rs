@@ -14,9 +14,9 @@
 //! sample is defined, while the filter continues from the last virtual sample. Simultaneous ACKs give one sample, as
 //! their `dt` is 0. A loss before the first sample halves the window as in Reno.
 
-use crate::bandwidth::{AckCounter, BandwidthWindow};
+use crate::bandwidth::{BandwidthWindow, Estimate};
 use crate::probes::{BANDWIDTH, BASE_RTT};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
+use crate::{CongestionControl, ProbeInfo, Setup};
 use dumbbell_units::{Time, math, params};
 
 params! {
@@ -81,11 +81,9 @@ impl Filter {
     }
 }
 
-/// The state of Westwood.
+/// The estimate from a sample per ACK.
 #[derive(Clone, Debug)]
-pub struct Westwood {
-    window: BandwidthWindow,
-    counter: AckCounter,
+pub struct Filtered {
     filter: Filter,
     /// Time of the last ACK that gave a sample.
     last_ack: Time,
@@ -94,7 +92,7 @@ pub struct Westwood {
     has_sample: bool,
 }
 
-impl Westwood {
+impl Estimate for Filtered {
     fn on_delivered(&mut self, bytes: f64, now: Time) {
         self.delivered += bytes;
         let dt = now.since(self.last_ack).secs();
@@ -105,7 +103,18 @@ impl Westwood {
             self.has_sample = true;
         }
     }
+
+    fn advance(&mut self, now: Time) {
+        self.filter.advance(now);
+    }
+
+    fn bandwidth(&self) -> Option<f64> {
+        self.has_sample.then_some(self.filter.bandwidth)
+    }
 }
+
+/// The state of Westwood.
+pub type Westwood = BandwidthWindow<Filtered>;
 
 impl CongestionControl for Westwood {
     type Params = WestwoodParams;
@@ -117,39 +126,9 @@ impl CongestionControl for Westwood {
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, BANDWIDTH];
 
     fn new(params: &WestwoodParams, setup: &Setup) -> Self {
-        Westwood {
-            window: BandwidthWindow::new(setup),
-            counter: AckCounter::default(),
-            filter: Filter::new(params, setup.now),
-            last_ack: setup.now,
-            delivered: 0.0,
-            has_sample: false,
-        }
-    }
-}
-
-impl Control for Westwood {
-    window_in!(window.reno);
-
-    fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        let delivered = self.counter.on_ack(ack.acked as f64, context.mss);
-        self.on_delivered(delivered, context.now);
-        self.window.on_ack(context, ack);
-    }
-
-    fn on_duplicate_ack(&mut self, context: &Context, _ack: &Ack) {
-        let delivered = self.counter.on_duplicate_ack(context.mss);
-        self.on_delivered(delivered, context.now);
-    }
-
-    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        self.filter.advance(context.now);
-        let bandwidth = self.has_sample.then_some(self.filter.bandwidth);
-        self.window.on_congestion(context, congestion, bandwidth, true);
-    }
-
-    fn probe(&self, index: usize) -> Option<f64> {
-        *[self.window.rtt_min(), self.has_sample.then_some(8.0 * self.filter.bandwidth)].get(index)?
+        let filter = Filter::new(params, setup.now);
+        let estimate = Filtered { filter, last_ack: setup.now, delivered: 0.0, has_sample: false };
+        BandwidthWindow::with(estimate, true, setup)
     }
 }
 

@@ -11,9 +11,9 @@
 //! lasts at least the newest round-trip time, and a loss before the first sample halves the window as in Reno. In
 //! Linux, samples are at least 50 ms apart: `minimum_interval` is this minimum, off by default.
 
-use crate::bandwidth::{AckCounter, BandwidthWindow};
+use crate::bandwidth::{BandwidthWindow, Estimate};
 use crate::probes::{BANDWIDTH, BASE_RTT};
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
+use crate::{CongestionControl, ProbeInfo, Setup};
 use dumbbell_units::{Time, choice, params};
 
 choice! {
@@ -41,12 +41,10 @@ params! {
     }
 }
 
-/// The state of Westwood+.
+/// The estimate from a sample per round trip.
 #[derive(Clone, Debug)]
-pub struct WestwoodPlus {
+pub struct Averaged {
     params: WestwoodPlusParams,
-    window: BandwidthWindow,
-    counter: AckCounter,
     /// Length of an interval, in seconds, without its floor.
     rtt: Option<f64>,
     /// When the interval began; none before the first ACK.
@@ -57,7 +55,7 @@ pub struct WestwoodPlus {
     bandwidth: Option<f64>,
 }
 
-impl WestwoodPlus {
+impl Estimate for Averaged {
     fn on_rtt(&mut self, rtt: Time) {
         let rtt = rtt.secs();
         self.rtt = Some(match (self.params.interval_rtt, self.rtt) {
@@ -85,7 +83,14 @@ impl WestwoodPlus {
             self.delivered = 0.0;
         }
     }
+
+    fn bandwidth(&self) -> Option<f64> {
+        self.bandwidth
+    }
 }
+
+/// The state of Westwood+.
+pub type WestwoodPlus = BandwidthWindow<Averaged>;
 
 impl CongestionControl for WestwoodPlus {
     type Params = WestwoodPlusParams;
@@ -97,48 +102,16 @@ impl CongestionControl for WestwoodPlus {
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, BANDWIDTH];
 
     fn new(params: &WestwoodPlusParams, setup: &Setup) -> Self {
-        WestwoodPlus {
-            params: params.clone(),
-            window: BandwidthWindow::new(setup),
-            counter: AckCounter::default(),
-            rtt: None,
-            begun: None,
-            delivered: 0.0,
-            bandwidth: None,
-        }
-    }
-}
-
-impl Control for WestwoodPlus {
-    window_in!(window.reno);
-
-    fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
-            self.on_rtt(rtt);
-        }
-        let delivered = self.counter.on_ack(ack.acked as f64, context.mss);
-        self.on_delivered(delivered, context.now);
-        self.window.on_ack(context, ack);
-    }
-
-    fn on_duplicate_ack(&mut self, context: &Context, _ack: &Ack) {
-        let delivered = self.counter.on_duplicate_ack(context.mss);
-        self.on_delivered(delivered, context.now);
-    }
-
-    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
-        self.window.on_congestion(context, congestion, self.bandwidth, self.params.only_reduce);
-    }
-
-    fn probe(&self, index: usize) -> Option<f64> {
-        *[self.window.rtt_min(), self.bandwidth.map(|bandwidth| 8.0 * bandwidth)].get(index)?
+        let estimate =
+            Averaged { params: params.clone(), rtt: None, begun: None, delivered: 0.0, bandwidth: None };
+        BandwidthWindow::with(estimate, params.only_reduce, setup)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Signal;
+    use crate::{Ack, Congestion, Context, Control, Signal};
 
     const MSS: f64 = 1000.0;
 
@@ -171,15 +144,15 @@ mod tests {
         let mut connection = Connection::new(&WestwoodPlusParams::default());
         connection.ack(100, 1, 100);
         connection.ack(150, 2, 100);
-        assert_eq!(connection.westwood.bandwidth, None);
+        assert_eq!(connection.westwood.estimate.bandwidth, None);
         // From 100 to 200 ms: 2 + 2 segments in 0.1 s are 40 000 bytes/s, and initialize the filter.
         connection.ack(200, 2, 100);
-        assert_eq!(connection.westwood.bandwidth, Some(40_000.0));
+        assert_eq!(connection.westwood.estimate.bandwidth, Some(40_000.0));
         // From 200 to 300 ms: a duplicate, and 2 segments of which it has signalled one: 20 000 bytes/s. 0.9 * 40 000 +
         // 0.1 * 20 000 = 38 000.
         connection.westwood.on_duplicate_ack(&connection.context(250), &Ack::new(connection.acked, 0));
         connection.ack(300, 2, 100);
-        assert!((connection.westwood.bandwidth.expect("samples") - 38_000.0).abs() < 1e-6);
+        assert!((connection.westwood.estimate.bandwidth.expect("samples") - 38_000.0).abs() < 1e-6);
     }
 
     #[test]
@@ -189,10 +162,10 @@ mod tests {
         // Ten segments within 9 ms after a pause of 100 ms: the first alone closes the interval, 1000 bytes / 0.1 s;
         // the other nine belong to the next, 10 000 bytes / 0.1 s.
         (200..210).for_each(|millis| connection.ack(millis, 1, 100));
-        assert_eq!(connection.westwood.bandwidth, Some(10_000.0));
+        assert_eq!(connection.westwood.estimate.bandwidth, Some(10_000.0));
         connection.ack(300, 1, 100);
         // 0.9 * 10 000 + 0.1 * 100 000 = 19 000.
-        assert!((connection.westwood.bandwidth.expect("samples") - 19_000.0).abs() < 1e-6);
+        assert!((connection.westwood.estimate.bandwidth.expect("samples") - 19_000.0).abs() < 1e-6);
     }
 
     #[test]
@@ -202,9 +175,9 @@ mod tests {
             let mut connection = Connection::new(&params);
             connection.ack(20, 1, 20);
             connection.ack(40, 2, 20);
-            let first = connection.westwood.bandwidth;
+            let first = connection.westwood.estimate.bandwidth;
             connection.ack(70, 3, 20);
-            (first, connection.westwood.bandwidth)
+            (first, connection.westwood.estimate.bandwidth)
         };
         // 2000 bytes in 20 ms; then 3000 in 30 ms, the same rate.
         assert_eq!(bandwidth_after_20_ms(Time::ZERO), (Some(100_000.0), Some(100_000.0)));
@@ -219,7 +192,7 @@ mod tests {
         connection.ack(100, 1, 100);
         connection.ack(150, 1, 180);
         // 100 + (180 - 100) / 8 = 110 ms.
-        assert!((connection.westwood.rtt.expect("a sample") - 0.110).abs() < 1e-12);
+        assert!((connection.westwood.estimate.rtt.expect("a sample") - 0.110).abs() < 1e-12);
     }
 
     #[test]
