@@ -281,6 +281,16 @@ impl Access<'_> {
         connection.in_recovery = true;
     }
 
+    /// A duplicate ACK arrives outside recoveries. True if it shows a loss: it is the third, and data retransmitted up to
+    /// `recover` has not caused it [RFC 6582 §3.2 step 2].
+    pub(super) fn shows_loss(&mut self, recover: Option<u64>) -> bool {
+        if !self.duplicates().reach_threshold() {
+            self.grant_limited_transmit();
+            return false;
+        }
+        recover.is_none_or(|recover| self.snd_una() > recover)
+    }
+
     /// A recovery based on reports begins: the window is reduced, not inflated, and no hole is repaired yet. False if
     /// nothing is outstanding.
     pub(super) fn enter_sack_recovery(&mut self) -> bool {

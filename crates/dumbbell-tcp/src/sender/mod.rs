@@ -52,10 +52,11 @@ pub struct Sender {
 impl Sender {
     /// A sender whose connection starts at `now`. `random` is the random stream of its congestion control.
     pub fn new(params: &TcpParams, clock: HostClock, now: Time, random: Stream) -> Self {
-        Sender::with(params, clock, now, random, |setup| match &params.external {
+        let connection = Connection::new(params, clock, now, random, |setup| match &params.external {
             Some(external) => Algorithm::external(external.control(setup), setup),
             None => Algorithm::new(&params.congestion, setup),
-        })
+        });
+        Sender::of(connection, params, now)
     }
 
     /// The same with a congestion control from outside the registry instead of the one in the parameters.
@@ -66,18 +67,12 @@ impl Sender {
         random: Stream,
         control: impl FnOnce(&Setup) -> Box<dyn ExternalControl>,
     ) -> Self {
-        Sender::with(params, clock, now, random, |setup| Algorithm::external(control(setup), setup))
+        let control = |setup: &Setup| Algorithm::external(control(setup), setup);
+        Sender::of(Connection::new(params, clock, now, random, control), params, now)
     }
 
-    fn with(
-        params: &TcpParams,
-        clock: HostClock,
-        now: Time,
-        random: Stream,
-        control: impl FnOnce(&Setup) -> Algorithm,
-    ) -> Self {
+    fn of(mut connection: Connection, params: &TcpParams, now: Time) -> Self {
         let start = Start { now, mechanisms: params.mechanisms };
-        let mut connection = Connection::new(params, clock, now, random, control);
         connection.take_pacing_rate();
         Sender { connection, recovery: Recovery::new(&params.recovery, &start) }
     }

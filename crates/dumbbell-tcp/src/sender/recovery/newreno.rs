@@ -71,12 +71,7 @@ impl LossRecovery for NewReno {
             connection.duplicates_mut().inflation += mss;
             return;
         }
-        if !connection.duplicates().reach_threshold() {
-            connection.grant_limited_transmit();
-            return;
-        }
-        // Duplicate ACKs may be caused by retransmitted data [RFC 6582 §3.2 step 2].
-        if self.recover.is_some_and(|recover| connection.snd_una() <= recover) {
+        if !connection.shows_loss(self.recover) {
             return;
         }
         let Some(head) = connection.begin_fast_retransmit() else { return };

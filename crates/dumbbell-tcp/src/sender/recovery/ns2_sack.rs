@@ -36,14 +36,7 @@ impl LossRecovery for Ns2Sack {
             self.pipe -= i64::from(connection.mss());
             return;
         }
-        if !connection.duplicates().reach_threshold() {
-            connection.grant_limited_transmit();
-            return;
-        }
-        if self.recover.is_some_and(|recover| connection.snd_una() <= recover) {
-            return;
-        }
-        if !connection.enter_sack_recovery() {
+        if !connection.shows_loss(self.recover) || !connection.enter_sack_recovery() {
             return;
         }
         self.recover = Some(connection.snd_max());

@@ -21,13 +21,7 @@ impl LossRecovery for Tahoe {
     }
 
     fn on_duplicate_ack(&mut self, connection: &mut Access<'_>) {
-        if !connection.duplicates().reach_threshold() {
-            connection.grant_limited_transmit();
-            return;
-        }
-        let stems_from_resent =
-            self.rules.careful_variant && self.recover.is_some_and(|recover| connection.snd_una() <= recover);
-        if stems_from_resent {
+        if !connection.shows_loss(self.recover.filter(|_| self.rules.careful_variant)) {
             return;
         }
         let Some(head) = connection.begin_fast_retransmit() else { return };
