@@ -7,7 +7,7 @@
 //! Departures from Linux: the queueing delay is that of the oldest packet of the queue (`delay` has Linux's measure),
 //! updates follow the RFC unless `update` is 16 ms, ECN is on, and the limit counts packets but not their memory.
 
-use super::pie::{Controller, DelayMeasure, Rule, enqueue};
+use super::pie::{Controller, DelayMeasure, Pie, Rule, enqueue};
 use super::turns::Turns;
 use super::{AtDeparture, Backlog, Discipline, Queued, Reason, Setup, Slot, Verdict};
 use dumbbell_units::{Bytes, Stream, Time, params};
@@ -63,23 +63,21 @@ impl AtDeparture for FqPie {
     type State = Flows;
 
     fn start(&self, _setup: &Setup, random: &mut Stream) -> Flows {
-        let rule = Rule {
+        let each = Pie {
             target: self.target,
             update: self.update,
             alpha: self.alpha,
             beta: self.beta,
             max_burst: self.max_burst,
-            spare: 2 * self.mean_packet.0,
-            decay: 0.98,
-            steep_above: Time::NEVER,
+            mean_packet: self.mean_packet,
             delay: self.delay,
-            derandomize: true,
-            active_above: None,
-            mark_below: if self.ecn { self.mark_below } else { 0.0 },
+            ecn: self.ecn,
+            mark_below: self.mark_below,
+            ..Pie::default()
         };
         let mut turns = Turns::new(self.queues, self.quantum.0, random);
         turns.queues.iter_mut().for_each(|queue| queue.controller = Controller::starting(self.update));
-        Flows { rule, limit: usize::try_from(self.limit).unwrap_or(usize::MAX), turns }
+        Flows { rule: each.rule(), limit: usize::try_from(self.limit).unwrap_or(usize::MAX), turns }
     }
 
     #[inline]

@@ -74,7 +74,7 @@ params! {
 }
 
 impl Pie {
-    fn rule(&self) -> Rule {
+    pub(super) fn rule(&self) -> Rule {
         Rule {
             target: self.target,
             update: self.update,
@@ -110,20 +110,20 @@ impl Discipline for Pie {
 /// Parameters of the control law.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    pub(super) target: Time,
-    pub(super) update: Time,
-    pub(super) alpha: f64,
-    pub(super) beta: f64,
-    pub(super) max_burst: Time,
+    target: Time,
+    update: Time,
+    alpha: f64,
+    beta: f64,
+    max_burst: Time,
     /// Nothing is dropped early while at most this many bytes wait.
-    pub(super) spare: u64,
-    pub(super) decay: f64,
-    pub(super) steep_above: Time,
-    pub(super) delay: DelayMeasure,
-    pub(super) derandomize: bool,
-    pub(super) active_above: Option<u64>,
+    spare: u64,
+    decay: f64,
+    steep_above: Time,
+    delay: DelayMeasure,
+    derandomize: bool,
+    active_above: Option<u64>,
     /// ECN-capable packets are marked while the probability is below this.
-    pub(super) mark_below: f64,
+    mark_below: f64,
 }
 
 /// Factor of `alpha` and `beta` for a drop probability [RFC 8033 §4.2].
