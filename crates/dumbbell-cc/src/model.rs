@@ -124,6 +124,51 @@ impl Aggregation {
     }
 }
 
+/// The methods of [`Control`](crate::Control) in which the versions of BBR agree. Every ACK, also a duplicate, is an
+/// `update` of the model, which leaves the results in fields of their names.
+macro_rules! follows_model {
+    () => {
+        fn cwnd(&self) -> f64 {
+            self.cwnd
+        }
+
+        fn ssthresh(&self) -> f64 {
+            self.ssthresh
+        }
+
+        fn pacing_rate(&self) -> Option<f64> {
+            Some(self.pacing_rate)
+        }
+
+        fn uses_rate_samples(&self) -> bool {
+            true
+        }
+
+        fn is_model_based(&self) -> bool {
+            true
+        }
+
+        fn on_ack(&mut self, context: &$crate::Context, ack: &$crate::Ack) {
+            self.update(context, ack);
+        }
+
+        fn on_duplicate_ack(&mut self, context: &$crate::Context, ack: &$crate::Ack) {
+            self.update(context, ack);
+        }
+
+        fn on_recovery_exit(&mut self, _context: &$crate::Context, _exit: &$crate::RecoveryExit) {
+            self.end_repair();
+        }
+
+        fn on_sent(&mut self, context: &$crate::Context, _sent: &$crate::SentSegment) {
+            if context.flight_size == 0.0 && context.is_app_limited {
+                self.restart_from_idle(context.now);
+            }
+        }
+    };
+}
+pub(crate) use follows_model;
+
 #[cfg(test)]
 mod tests {
     use super::*;

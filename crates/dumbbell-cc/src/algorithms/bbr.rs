@@ -14,11 +14,11 @@
 //! begins count with the next ACK. It does not react to marks, so its packets are not ECN-capable.
 
 use crate::delivery::{Rounds, WindowedMax};
-use crate::model::{Aggregation, Repair, quantum};
+use crate::model::{Aggregation, Repair, follows_model, quantum};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, PACING_GAIN};
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RateSample, RecoveryExit,
-    Restart, SentSegment, Setup, Signal, Undo,
+    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RateSample, Restart, Setup,
+    Signal, Undo,
 };
 use dumbbell_units::math::{least, real, rounded_up, whole};
 use dumbbell_units::{Bytes, Ecn, Rate, Stream, Time, params};
@@ -592,17 +592,7 @@ impl CongestionControl for Bbr {
 }
 
 impl Control for Bbr {
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
-
-    fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing_rate)
-    }
+    follows_model!();
 
     fn send_quantum(&self) -> Option<f64> {
         self.params.bursts.then(|| least(self.burst, real(self.params.burst_segments)) * self.mss)
@@ -610,22 +600,6 @@ impl Control for Bbr {
 
     fn ecn_codepoint(&self) -> Ecn {
         Ecn::NotEct
-    }
-
-    fn uses_rate_samples(&self) -> bool {
-        true
-    }
-
-    fn is_model_based(&self) -> bool {
-        true
-    }
-
-    fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        self.update(context, ack);
-    }
-
-    fn on_duplicate_ack(&mut self, context: &Context, ack: &Ack) {
-        self.update(context, ack);
     }
 
     fn on_loss(&mut self, _context: &Context, lost: &LostSegment) {
@@ -656,10 +630,6 @@ impl Control for Bbr {
         }
     }
 
-    fn on_recovery_exit(&mut self, _context: &Context, _exit: &RecoveryExit) {
-        self.end_repair();
-    }
-
     fn on_undo(&mut self, context: &Context, undo: &Undo) {
         (self.full_bandwidth, self.full_rounds) = (0.0, 0);
         self.forget_policer(context.now);
@@ -671,12 +641,6 @@ impl Control for Bbr {
         self.restart_from_idle(context.now);
         if self.mode == Mode::ProbeRtt {
             self.leave_probe_rtt(context.now);
-        }
-    }
-
-    fn on_sent(&mut self, context: &Context, _sent: &SentSegment) {
-        if context.flight_size == 0.0 && context.is_app_limited {
-            self.restart_from_idle(context.now);
         }
     }
 
@@ -696,6 +660,7 @@ impl Control for Bbr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RecoveryExit;
 
     const MSS: f64 = 1000.0;
     /// Bytes per second: with 40 ms, a BDP of 50 segments.

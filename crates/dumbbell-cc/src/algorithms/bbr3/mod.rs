@@ -31,11 +31,11 @@ mod tests;
 pub use params::{Bbr3Params, Form};
 
 use crate::delivery::{Rounds, WindowedMax};
-use crate::model::{Aggregation, Repair};
+use crate::model::{Aggregation, Repair, follows_model};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, MARKED_FRACTION, PACING_GAIN};
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RecoveryExit, Restart,
-    SentSegment, Setup, Signal, Undo,
+    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, Restart, Setup, Signal,
+    Undo,
 };
 use bounds::Saved;
 use dumbbell_units::math::{least, real};
@@ -270,17 +270,7 @@ impl CongestionControl for Bbr3 {
 }
 
 impl Control for Bbr3 {
-    fn cwnd(&self) -> f64 {
-        self.cwnd
-    }
-
-    fn ssthresh(&self) -> f64 {
-        self.ssthresh
-    }
-
-    fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing_rate)
-    }
+    follows_model!();
 
     fn send_quantum(&self) -> Option<f64> {
         self.params.bursts.then(|| self.burst(self.mss))
@@ -290,24 +280,8 @@ impl Control for Bbr3 {
         if self.params.ecn { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
-    fn uses_rate_samples(&self) -> bool {
-        true
-    }
-
     fn reacts_to_marks(&self) -> bool {
         true
-    }
-
-    fn is_model_based(&self) -> bool {
-        true
-    }
-
-    fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        self.update(context, ack);
-    }
-
-    fn on_duplicate_ack(&mut self, context: &Context, ack: &Ack) {
-        self.update(context, ack);
     }
 
     fn on_loss(&mut self, context: &Context, lost: &LostSegment) {
@@ -332,10 +306,6 @@ impl Control for Bbr3 {
         }
     }
 
-    fn on_recovery_exit(&mut self, _context: &Context, _exit: &RecoveryExit) {
-        self.end_repair();
-    }
-
     fn on_undo(&mut self, _context: &Context, undo: &Undo) {
         self.restore(undo);
     }
@@ -344,12 +314,6 @@ impl Control for Bbr3 {
         self.restart_from_idle(context.now);
         if self.state == State::ProbeRtt {
             self.leave_probe_rtt(context.now);
-        }
-    }
-
-    fn on_sent(&mut self, context: &Context, _sent: &SentSegment) {
-        if context.flight_size == 0.0 && context.is_app_limited {
-            self.restart_from_idle(context.now);
         }
     }
 

@@ -2,7 +2,7 @@
 //! tests of the simulator.
 
 use super::*;
-use crate::RateSample;
+use crate::{RateSample, SentSegment};
 use dumbbell_units::Ecn;
 
 const MSS: f64 = 1000.0;
