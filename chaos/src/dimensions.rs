@@ -1,10 +1,10 @@
 //! Scenarios in other units: every quantity of a scenario multiplied by a power of two, by its dimension, which is its
 //! unit in the schema.
 
-use crate::schema::SCHEMA;
+use crate::schema::{SCHEMA, fits};
 use dumbbell_sim::Scenario;
 use dumbbell_units::quantity::{RATE_UNITS, SIZE_UNITS, TIME_UNITS, amount};
-use dumbbell_units::spec::Field;
+use dumbbell_units::spec::{Field, Members};
 use dumbbell_units::{Rate, Value};
 use serde_json::json;
 
@@ -122,17 +122,10 @@ fn shifted(number: u64, exponent: i32) -> Option<u64> {
 }
 
 /// The alternative of a schema with the tag of a table.
-fn branch<'a>(schema: &'a Value, members: &dumbbell_units::spec::Members) -> &'a Value {
+fn branch<'a>(schema: &'a Value, members: &Members) -> &'a Value {
     let Some(Value::Array(alternatives)) = schema.get("anyOf") else { return schema };
     let alternatives = alternatives.iter().map(|schema| branch(schema, members));
-    let fits = |schema: &&Value| {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let agrees = |(name, member): (&String, &Value)| {
-            member.get("const").is_none_or(|constant| members.get(name) == Some(constant))
-        };
-        properties.is_some_and(|properties| properties.iter().all(agrees))
-    };
-    alternatives.clone().find(fits).unwrap_or(&Value::Null)
+    alternatives.clone().find(|schema| fits(schema, members)).unwrap_or(&Value::Null)
 }
 
 /// Schema of the elements of a list.

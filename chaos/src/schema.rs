@@ -122,16 +122,19 @@ pub fn change(value: &mut Value, schema: &Value, texts: &[String], u: &mut Unstr
 
 /// The alternative of a schema that matches `value` by type and tag.
 fn branch_of<'a>(schema: &'a Value, value: &Value) -> &'a Value {
-    let Some(Value::Array(schemas)) = schema.get("anyOf") else { return schema };
-    let fits = |schema: &&Value| {
-        let Some(members) = value.as_object() else { return false };
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let agrees = |(name, member): (&String, &Value)| {
-            member.get("const").is_none_or(|constant| members.get(name) == Some(constant))
-        };
-        properties.is_some_and(|properties| properties.iter().all(agrees))
+    let (Some(Value::Array(schemas)), Some(members)) = (schema.get("anyOf"), value.as_object()) else {
+        return schema;
     };
-    schemas.iter().find(fits).unwrap_or(schema)
+    schemas.iter().find(|schema| fits(schema, members)).unwrap_or(schema)
+}
+
+/// True if a table with these members has the tag of this schema.
+pub(crate) fn fits(schema: &Value, members: &Members) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let agrees = |(name, member): (&String, &Value)| {
+        member.get("const").is_none_or(|constant| members.get(name) == Some(constant))
+    };
+    properties.is_some_and(|properties| properties.iter().all(agrees))
 }
 
 /// The names of the nodes, links and flows of a scenario.
