@@ -18,7 +18,7 @@ use crate::link_spec::LinkSpec;
 use crate::link_stats::{DropReason, LinkStats};
 use crate::opportunities::Opportunities;
 use crate::packet::Packet;
-use crate::queues::{Admission, Arrival, Backlog, Fifo, Queued, Scheduler, Service, Setup, Slot, Verdict};
+use crate::queues::{Admission, Arrival, Backlog, Fifo, Queued, Scheduler, Service, Setup, Slot};
 use crate::transmitter::Transmitter;
 use crate::waits::{Records, Waits};
 use crate::wifi::{Outcome, Phase, Wifi};
@@ -82,7 +82,7 @@ impl Queues {
 fn admit(
     admission: &mut Admission,
     queue: &mut Fifo,
-    mut packet: Queued,
+    packet: Queued,
     service: Service,
     backlog: &mut Backlog,
     random: &mut Stream,
@@ -99,14 +99,7 @@ fn admit(
         arrival.service = Service::Busy(first.size);
         arrival.waiting = (queue.packets() - 1, queue.bytes() - u64::from(first.size));
     }
-    match admission.admit(&arrival, random) {
-        Verdict::Enqueue => backlog.push(queue, packet),
-        Verdict::Mark => {
-            backlog.mark_arriving(&mut packet);
-            backlog.push(queue, packet);
-        }
-        Verdict::Drop(reason) => backlog.drop_arriving(packet, reason),
-    }
+    backlog.take(admission.admit(&arrival, random), packet, queue);
 }
 
 /// The packet in transmission.

@@ -7,7 +7,7 @@
 //! Departures from Linux: the queueing delay is that of the oldest packet of the queue (`delay` has Linux's measure),
 //! updates follow the RFC unless `update` is 16 ms, ECN is on, and the limit counts packets but not their memory.
 
-use super::pie::{Controller, DelayMeasure, Pie, Rule, enqueue};
+use super::pie::{Controller, DelayMeasure, Pie, Rule};
 use super::turns::Turns;
 use super::{AtDeparture, Backlog, Discipline, Queued, Reason, Setup, Slot, Verdict};
 use dumbbell_units::{Bytes, Stream, Time, params};
@@ -90,7 +90,7 @@ impl AtDeparture for FqPie {
         } else {
             Verdict::Drop(Reason::NoRoom)
         };
-        enqueue(verdict, packet, &mut queue.packets, backlog);
+        backlog.take(verdict, packet, &mut queue.packets);
         if !matches!(verdict, Verdict::Drop(_)) {
             state.turns.activate(number);
         }

@@ -322,11 +322,19 @@ impl Backlog {
         Some(Slot(at))
     }
 
-    /// Marks an arriving packet, which must be ECN-capable and is not yet in a queue.
-    pub(crate) fn mark_arriving(&mut self, packet: &mut Queued) {
-        packet.ecn = Ecn::Ce;
-        self.marks += 1;
-        self.has_uncollected = true;
+    /// Enqueues, marks or drops an arriving packet. One that is marked must be ECN-capable.
+    #[inline]
+    pub(crate) fn take(&mut self, verdict: Verdict, mut packet: Queued, queue: &mut Fifo) {
+        match verdict {
+            Verdict::Enqueue => {}
+            Verdict::Mark => {
+                packet.ecn = Ecn::Ce;
+                self.marks += 1;
+                self.has_uncollected = true;
+            }
+            Verdict::Drop(reason) => return self.drop_arriving(packet, reason),
+        }
+        self.push(queue, packet);
     }
 
     /// Drops an arriving packet, which is not in a queue.

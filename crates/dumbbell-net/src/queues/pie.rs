@@ -334,19 +334,6 @@ impl Controller {
     }
 }
 
-/// Enqueues, marks or drops an arriving packet.
-#[inline]
-pub(super) fn enqueue(verdict: Verdict, mut packet: Queued, queue: &mut Fifo, backlog: &mut Backlog) {
-    match verdict {
-        Verdict::Enqueue => backlog.push(queue, packet),
-        Verdict::Mark => {
-            backlog.mark_arriving(&mut packet);
-            backlog.push(queue, packet);
-        }
-        Verdict::Drop(reason) => backlog.drop_arriving(packet, reason),
-    }
-}
-
 /// One queue with its controller.
 #[derive(Clone, Debug)]
 pub struct PieQueue {
@@ -373,7 +360,7 @@ impl AtDeparture for Pie {
         } else {
             Verdict::Drop(Reason::NoRoom)
         };
-        enqueue(verdict, packet, queue, backlog);
+        backlog.take(verdict, packet, queue);
     }
 
     #[inline]
