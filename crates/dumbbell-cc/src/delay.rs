@@ -87,12 +87,14 @@ pub struct RoundTrips {
     pub base: f64,
     /// Minimum of the round, in seconds; infinite before its first sample.
     pub minimum: f64,
+    /// First byte after the round.
+    pub end: u64,
     samples: u32,
 }
 
 impl Default for RoundTrips {
     fn default() -> Self {
-        RoundTrips { base: f64::INFINITY, minimum: f64::INFINITY, samples: 0 }
+        RoundTrips { base: f64::INFINITY, minimum: f64::INFINITY, end: 0, samples: 0 }
     }
 }
 
@@ -113,8 +115,9 @@ impl RoundTrips {
         self.samples > Self::FEW_SAMPLES
     }
 
-    /// The next round begins.
-    pub fn begin_round(&mut self) {
+    /// The next round begins, and ends before this byte.
+    pub fn begin_round(&mut self, end: u64) {
+        self.end = end;
         self.minimum = f64::INFINITY;
         self.samples = 0;
     }

@@ -36,19 +36,12 @@ pub struct NsVegas {
     params: NsVegasParams,
     window: RenoWindow,
     rtts: RoundTrips,
-    /// First byte after the round.
-    round_end: u64,
     /// First byte not sent before the last timeout, until all data before it is acknowledged.
     repair_end: Option<u64>,
     queued: Option<f64>,
 }
 
 impl NsVegas {
-    fn begin_round(&mut self, end: u64) {
-        self.round_end = end;
-        self.rtts.begin_round();
-    }
-
     fn is_below_ssthresh(&self) -> bool {
         self.window.rules().in_slow_start(self.window.cwnd, self.window.ssthresh)
     }
@@ -100,7 +93,6 @@ impl CongestionControl for NsVegas {
             params: params.clone(),
             window: RenoWindow::new(setup),
             rtts: RoundTrips::default(),
-            round_end: 0,
             repair_end: None,
             queued: None,
         }
@@ -126,15 +118,15 @@ impl Control for NsVegas {
             Some(end) if ack.ack < end => self.window.increase(context, ack),
             Some(_) => {
                 self.repair_end = None;
-                self.begin_round(snd_nxt);
+                self.rtts.begin_round(snd_nxt);
             }
-            None if ack.ack >= self.round_end => {
+            None if ack.ack >= self.rtts.end => {
                 if self.rtts.has_enough() {
                     self.check(context);
                 } else {
                     self.window.increase(context, ack);
                 }
-                self.begin_round(snd_nxt);
+                self.rtts.begin_round(snd_nxt);
             }
             None if self.is_below_ssthresh() => self.window.increase(context, ack),
             None => {}
@@ -151,7 +143,7 @@ impl Control for NsVegas {
 
     fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
         self.window.on_recovery_exit(context, exit);
-        self.begin_round(context.snd_nxt);
+        self.rtts.begin_round(context.snd_nxt);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

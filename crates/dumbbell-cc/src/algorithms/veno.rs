@@ -45,8 +45,6 @@ pub struct Veno {
     params: VenoParams,
     window: RenoWindow,
     rtts: RoundTrips,
-    /// First byte after the round.
-    round_end: u64,
     /// Segments queued.
     queued: f64,
 }
@@ -71,7 +69,6 @@ impl Veno {
         if self.params.samples == VenoSamples::Round && self.rtts.has_enough() {
             self.estimate(self.rtts.minimum, mss);
         }
-        self.rtts.begin_round();
     }
 }
 
@@ -88,7 +85,6 @@ impl CongestionControl for Veno {
             params: params.clone(),
             window: RenoWindow::new(setup),
             rtts: RoundTrips::default(),
-            round_end: 0,
             queued: 0.0,
         }
     }
@@ -101,9 +97,9 @@ impl Control for Veno {
         if let Some(rtt) = ack.rtt {
             self.on_rtt(rtt.secs(), context.mss);
         }
-        if ack.ack >= self.round_end {
+        if ack.ack >= self.rtts.end {
             self.on_round_end(context.mss);
-            self.round_end = context.snd_nxt.max(ack.ack + 1);
+            self.rtts.begin_round(context.snd_nxt.max(ack.ack + 1));
         }
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
@@ -137,7 +133,8 @@ mod tests {
 
     /// Growth by an acknowledgement in bytes, and what a loss keeps, with so many segments queued.
     fn reactions(samples: VenoSamples, queued: f64, signal: Signal) -> (f64, f64) {
-        let mut veno = Veno { queued, round_end: 10_000, ..veno(samples) };
+        let mut veno = Veno { queued, ..veno(samples) };
+        veno.rtts.end = 10_000;
         veno.on_ack(&context(20.0 * MSS), &Ack::new(1000, 1000));
         let growth = veno.cwnd() - 20.0 * MSS;
         veno.on_congestion(&context(20.0 * MSS), &Congestion::new(signal));
@@ -157,7 +154,8 @@ mod tests {
     #[test]
     fn the_queue_is_that_of_the_last_round_or_of_the_last_acknowledgement() {
         let queued = |samples| {
-            let mut veno = Veno { round_end: 4000, ..veno(samples) };
+            let mut veno = veno(samples);
+            veno.rtts.end = 4000;
             let estimates: Vec<f64> = [100, 125, 160, 125, 200]
                 .into_iter()
                 .zip(1..)
@@ -181,7 +179,7 @@ mod tests {
     fn a_round_with_a_queue_throughout_is_congested() {
         let mut veno = veno(VenoSamples::Round);
         veno.rtts.base = 0.1;
-        veno.round_end = 3000;
+        veno.rtts.end = 3000;
         for number in 1..=3 {
             let sent = Context::new(Time::ZERO, MSS).with_sent(0, 30_000).with_max_window(20.0 * MSS);
             veno.on_ack(&sent, &Ack::new(number * 1000, 1000).with_rtt(Some(Time(125_000_000))));

@@ -46,8 +46,6 @@ pub struct Yeah {
     params: YeahParams,
     window: RenoWindow,
     rtts: RoundTrips,
-    /// First byte after the round.
-    round_end: u64,
     /// Segments queued in the last round evaluated.
     queued: f64,
     reno_rounds: u64,
@@ -97,7 +95,6 @@ impl CongestionControl for Yeah {
             params: params.clone(),
             window: RenoWindow::new(setup),
             rtts: RoundTrips::default(),
-            round_end: 0,
             queued: 0.0,
             reno_rounds: 0,
             fast_rounds: 0,
@@ -119,12 +116,11 @@ impl Control for Yeah {
             let count = if self.reno_rounds == 0 { least(segments, 100.0) } else { segments };
             self.window.grow(additions, count, context);
         }
-        if !ack.in_recovery && ack.ack >= self.round_end {
+        if !ack.in_recovery && ack.ack >= self.rtts.end {
             if self.rtts.has_enough() {
                 self.on_round_end(context.mss);
             }
-            self.round_end = context.snd_nxt.max(ack.ack + 1);
-            self.rtts.begin_round();
+            self.rtts.begin_round(context.snd_nxt.max(ack.ack + 1));
         }
     }
 
@@ -232,11 +228,11 @@ mod tests {
         let mut yeah = yeah(1000.0);
         let sent = context(1000.0 * MSS).with_sent(0, 1_000_000);
         let ack = |number: u64| Ack::new(number * 1000, 1000).with_rtt(Some(Time(200_000_000)));
-        yeah.round_end = 2000;
+        yeah.rtts.end = 2000;
         yeah.on_ack(&sent, &ack(1));
         yeah.on_ack(&sent, &ack(2));
-        assert_eq!((yeah.reno_rounds, yeah.round_end), (0, 1_000_000));
-        yeah.round_end = 5000;
+        assert_eq!((yeah.reno_rounds, yeah.rtts.end), (0, 1_000_000));
+        yeah.rtts.end = 5000;
         (3..=5).for_each(|number| yeah.on_ack(&sent, &ack(number)));
         assert_eq!(yeah.reno_rounds, 1);
     }
