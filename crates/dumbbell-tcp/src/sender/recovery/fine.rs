@@ -50,16 +50,13 @@ impl FineChecks {
 
     /// Mechanism C: the oldest segment has waited for the fine timeout.
     pub(super) fn is_head_late(&self, connection: &Access<'_>) -> bool {
-        self.retransmits
-            && connection
-                .scoreboard()
-                .head()
-                .is_some_and(|head| self.has_expired(head.sent_at, connection.now()))
+        self.retransmits && self.has_head_expired(connection).unwrap_or(false)
     }
 
-    /// True if a segment sent at `sent_at` has waited for the fine timeout.
-    pub(super) fn has_expired(&self, sent_at: Time, now: Time) -> bool {
-        self.timeout.has_expired(sent_at, now)
+    /// Whether the oldest segment has waited for the fine timeout; `None` if nothing is outstanding.
+    pub(super) fn has_head_expired(&self, connection: &Access<'_>) -> Option<bool> {
+        let head = connection.scoreboard().head()?;
+        Some(self.timeout.has_expired(head.sent_at, connection.now()))
     }
 
     /// Mechanism E: true if the window may be reduced again. `is_news` decides whether the loss is a new one, given the

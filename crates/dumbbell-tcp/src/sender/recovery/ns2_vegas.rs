@@ -105,13 +105,7 @@ impl LossRecovery for Ns2Vegas {
 
     fn on_acknowledged(&mut self, connection: &mut Access<'_>, _acked: u64, rtt: Option<Time>) {
         self.checks.on_sample(rtt);
-        let has_expired = |checks: &FineChecks| {
-            connection
-                .scoreboard()
-                .head()
-                .is_none_or(|head| checks.has_expired(head.sent_at, connection.now()))
-        };
-        if self.checks.check(has_expired) {
+        if self.checks.check(|checks| checks.has_head_expired(connection).unwrap_or(true)) {
             connection.duplicates_mut().count = DUPLICATE_THRESHOLD;
             connection.count_head_lost();
             connection.enter_recovery();

@@ -100,13 +100,7 @@ impl LossRecovery for Reno {
 
     fn on_acknowledged(&mut self, connection: &mut Access<'_>, _acked: u64, rtt: Option<Time>) {
         self.checks.on_sample(rtt.filter(|_| !self.is_untimed));
-        let has_expired = |checks: &FineChecks| {
-            connection
-                .scoreboard()
-                .head()
-                .is_some_and(|head| checks.has_expired(head.sent_at, connection.now()))
-        };
-        if self.checks.check(has_expired) {
+        if self.checks.check(|checks| checks.has_head_expired(connection).unwrap_or(false)) {
             connection.stop_timing();
             connection.duplicates_mut().count = DUPLICATE_THRESHOLD;
             connection.count_head_lost();
