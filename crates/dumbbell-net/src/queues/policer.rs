@@ -4,8 +4,9 @@
 //! The policer has no queue. Conforming packets wait only for the transmitter. Its backlog never exceeds one burst,
 //! because the policer must not be faster than its link.
 
+use super::tokenbucket::Bucket;
 use super::{Arrival, AtArrival, Contradiction, Discipline, Reason, Setup, Verdict};
-use dumbbell_units::{Bytes, Rate, Stream, Time, params};
+use dumbbell_units::{Bytes, Rate, Stream, params};
 
 params! {
     /// A token bucket that drops packets beyond its rate and burst.
@@ -34,39 +35,16 @@ impl Discipline for Policer {
     }
 }
 
-/// Token units per byte, so that one bit per second adds one unit per nanosecond.
-const PARTS: u128 = 8_000_000_000;
-
-/// A token bucket.
-#[derive(Clone, Debug)]
-pub struct Bucket {
-    rate: u128,
-    size: u128,
-    tokens: u128,
-    /// Time up to which tokens have been added.
-    filled: Time,
-}
-
 impl AtArrival for Policer {
     type State = Bucket;
 
     fn start(&self, setup: &Setup) -> Bucket {
-        let rate = self.rate.unwrap_or(setup.rate);
-        let size = u128::from(self.burst.0) * PARTS;
-        Bucket { rate: u128::from(rate.0), size, tokens: size, filled: Time::ZERO }
+        Bucket::new(self.rate.unwrap_or(setup.rate), self.burst)
     }
 
     fn admit(bucket: &mut Bucket, arrival: &Arrival, _random: &mut Stream) -> Verdict {
-        let arrived = bucket.rate * u128::from(arrival.at.since(bucket.filled).0);
-        bucket.tokens = (bucket.tokens + arrived).min(bucket.size);
-        bucket.filled = arrival.at;
-        match bucket.tokens.checked_sub(u128::from(arrival.size) * PARTS) {
-            Some(rest) => {
-                bucket.tokens = rest;
-                Verdict::Enqueue
-            }
-            None => Verdict::Drop(Reason::Policer),
-        }
+        bucket.fill(arrival.at);
+        if bucket.take(arrival.size) { Verdict::Enqueue } else { Verdict::Drop(Reason::Policer) }
     }
 }
 
@@ -74,7 +52,7 @@ impl AtArrival for Policer {
 mod tests {
     use super::*;
     use crate::queues::Service;
-    use dumbbell_units::Ecn;
+    use dumbbell_units::{Ecn, Time};
 
     #[test]
     fn one_burst_passes_and_then_the_rate() {

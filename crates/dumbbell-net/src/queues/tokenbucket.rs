@@ -64,9 +64,9 @@ impl Discipline for TokenBucket {
 /// Token units per byte, so that one bit per second adds one unit per nanosecond.
 const PARTS: u128 = 8_000_000_000;
 
-/// A token bucket.
+/// A token bucket, which is full at the start.
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+pub struct Bucket {
     rate: u128,
     size: u128,
     tokens: u128,
@@ -75,18 +75,30 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn new(rate: Rate, size: Bytes) -> Self {
+    /// A bucket of this size, filled at this rate.
+    pub(super) fn new(rate: Rate, size: Bytes) -> Self {
         let size = u128::from(size.0) * PARTS;
         Bucket { rate: u128::from(rate.0), size, tokens: size, filled: Time::ZERO }
     }
 
-    /// Adds the tokens until `now`. Returns the time at which the bucket has `tokens`.
-    fn fill(&mut self, now: Time, tokens: u128) -> Time {
+    /// Adds the tokens until `now`.
+    pub(super) fn fill(&mut self, now: Time) {
         let arrived = self.rate * u128::from(now.since(self.filled).0);
         self.tokens = (self.tokens + arrived).min(self.size);
         self.filled = now;
-        let missing = tokens.saturating_sub(self.tokens);
-        now + Time(u64::try_from(missing.div_ceil(self.rate)).unwrap_or(u64::MAX))
+    }
+
+    /// The time at which it has a token for each of so many bytes.
+    fn ready(&self, bytes: u32) -> Time {
+        let missing = (u128::from(bytes) * PARTS).saturating_sub(self.tokens);
+        self.filled + Time(u64::try_from(missing.div_ceil(self.rate)).unwrap_or(u64::MAX))
+    }
+
+    /// Takes a token for each of so many bytes. False if it has fewer.
+    pub(super) fn take(&mut self, bytes: u32) -> bool {
+        let rest = self.tokens.checked_sub(u128::from(bytes) * PARTS);
+        self.tokens = rest.unwrap_or(self.tokens);
+        rest.is_some()
     }
 }
 
@@ -124,15 +136,16 @@ impl AtDeparture for TokenBucket {
 
     #[inline]
     fn dequeue(state: &mut Shaper, now: Time, backlog: &mut Backlog, _random: &mut Stream) -> Option<Slot> {
-        let tokens = u128::from(backlog.first(&state.queue)?.size) * PARTS;
-        let buckets = [Some(&mut state.bucket), state.peak.as_mut()];
-        state.ready =
-            buckets.into_iter().flatten().map(|bucket| bucket.fill(now, tokens)).max().unwrap_or(now);
+        let size = backlog.first(&state.queue)?.size;
+        let mut buckets = [Some(&mut state.bucket), state.peak.as_mut()];
+        buckets.iter_mut().flatten().for_each(|bucket| bucket.fill(now));
+        state.ready = buckets.iter().flatten().map(|bucket| bucket.ready(size)).max().unwrap_or(now);
         if state.ready > now {
             return None;
         }
-        let buckets = [Some(&mut state.bucket), state.peak.as_mut()];
-        buckets.into_iter().flatten().for_each(|bucket| bucket.tokens -= tokens.min(bucket.tokens));
+        buckets.into_iter().flatten().for_each(|bucket| {
+            bucket.take(size);
+        });
         backlog.pop(&mut state.queue)
     }
 
