@@ -476,12 +476,9 @@ impl Sending<'_> {
                 if !course.wait_until(at)? {
                     return Ok(());
                 }
-                let mut left = emission.bytes;
-                while left > 0 {
-                    let size = left.min(u64::from(emission.packet));
-                    left -= size;
+                for size in emission.sizes() {
                     // A packet smaller than its headers cannot be sent; it becomes as small as possible.
-                    let payload = size.saturating_sub(u64::from(DATAGRAM_HEADERS));
+                    let payload = u64::from(size.saturating_sub(DATAGRAM_HEADERS));
                     socket.send(&bytes[..payload as usize])?;
                     live.datagrams_sent.fetch_add(1, Ordering::Relaxed);
                     live.datagram_bytes_sent.fetch_add(payload, Ordering::Relaxed);

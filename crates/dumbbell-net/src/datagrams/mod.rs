@@ -43,6 +43,15 @@ pub struct Emission {
     pub packet: u32,
 }
 
+impl Emission {
+    /// The sizes of its packets on the wire, in bytes.
+    pub fn sizes(self) -> impl Iterator<Item = u32> {
+        let largest = u64::from(self.packet);
+        (0..self.bytes.div_ceil(largest))
+            .map(move |number| (self.bytes - number * largest).min(largest) as u32)
+    }
+}
+
 /// What the receiver of a datagram source reports to the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {

@@ -4,7 +4,7 @@ use super::Simulation;
 use super::payload::Payload;
 use crate::events::{Event, Noted};
 use crate::forwarding::Forwarding;
-use dumbbell_net::{Emission, Packet, PacketKind, SourceSpec};
+use dumbbell_net::{Packet, PacketKind, SourceSpec};
 use dumbbell_units::Time;
 
 impl Simulation<'_> {
@@ -100,21 +100,12 @@ impl Simulation<'_> {
                 *pending = Some(emission);
                 break Some(at);
             }
-            self.send_emission(flow, emission);
+            emission.sizes().for_each(|size| self.send_datagram(flow, size));
         };
         let state = &mut self.flows[flow];
         state.datagrams = Some(taken);
         state.random = Some(random);
         next
-    }
-
-    fn send_emission(&mut self, flow: u32, emission: Emission) {
-        let mut left = emission.bytes;
-        while left > 0 {
-            let size = left.min(u64::from(emission.packet)) as u32;
-            left -= u64::from(size);
-            self.send_datagram(flow, size);
-        }
     }
 
     fn send_datagram(&mut self, flow: u32, size: u32) {

@@ -27,12 +27,7 @@ fn sendings(scenario: &Scenario) -> Vec<Sending> {
             if at > scenario.duration {
                 break;
             }
-            let mut left = emission.bytes;
-            while left > 0 {
-                let size = left.min(u64::from(emission.packet)) as u32;
-                left -= u64::from(size);
-                all.push((at, index as u32, size));
-            }
+            all.extend(emission.sizes().map(|size| (at, index as u32, size)));
         }
     }
     all.sort_by_key(|&(at, flow, _)| (at, flow));
