@@ -30,7 +30,7 @@ QUEUES = "crates/dumbbell-net/src/queues/mod.rs"
 XTASK = os.environ.get("XTASK", "cargo run --quiet --locked --bin xtask --")
 
 # Tests of the package with cases from the registry.
-OF_THE_REGISTRY = ("test_plots.py", "test_scenario.py", "test_stub.py", "test_run.py")
+OF_THE_REGISTRY = ("test_plots.py", "test_scenario.py")
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 # Tests of the copy: the new entry is listed, and a scenario that names it runs.
