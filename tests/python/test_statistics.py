@@ -219,7 +219,7 @@ def test_jain_index_is_bounded_and_free_of_units(shares, unit):
     assert statistics.jain_index(shares[::-1]) == pytest.approx(index, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=10)
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40))
 def test_adjusted_p_values_agree_with_statsmodels(p_values):
     for method, theirs in (("holm", "holm"), ("bh", "fdr_bh")):
