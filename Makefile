@@ -111,7 +111,11 @@ evaluate: $(FAST)
 
 # --- checks ---
 
-test: builds fmt tidy licences advisories lint rust python tutorials website
+test: builds fmt tidy licences advisories
+	@$(TOGETHER) lint-rust $(STAMPS)/engine
+	@$(TOGETHER) lint-python rust
+	@$(MAKE) --no-print-directory python
+	@$(TOGETHER) tutorials website
 	@echo "make test: all checks passed"
 
 # What a change can break, in about a minute; docs/development.md tells what is left out.
@@ -162,8 +166,9 @@ lint-python: $(STAMPS)/engine $(STAMPS)/test-packages
 rust: $(STAMPS)/python
 	cargo test --workspace --locked --quiet
 
+# One process more than cores: some tests wait.
 python: $(STAMPS)/engine $(STAMPS)/test-packages
-	$(BIN)/pytest tests/python --numprocesses auto --dist worksteal
+	$(BIN)/pytest tests/python --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --dist worksteal
 
 tutorials: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/pytest tests/tutorials --numprocesses auto --dist loadfile

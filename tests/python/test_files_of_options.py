@@ -389,7 +389,8 @@ INPUT_CASES = {**{" ".join(key): arguments for key, arguments in INPUTS.items()}
 @needs_root
 @pytest.mark.parametrize("what", INPUT_CASES)
 @pytest.mark.parametrize("make", [os.mkfifo, null, disk, bound, folder], ids=lambda make: make.__name__)
-def test_an_input_that_cannot_be_read_to_its_end_is_refused_in_a_sentence(here, what, make):
+def test_an_input_that_cannot_be_read_to_its_end_is_refused_in_a_sentence(here, what, make, monkeypatch):
+    monkeypatch.setattr(files, "WRITER_S", 0.05)
     node = here / "nodes" / "node"
     make(node)
     assert "accepted: " in refusal(INPUT_CASES[what], here, node)
