@@ -163,8 +163,9 @@ lint-python: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+# Without make's flags, which those that compile the documentation's examples cannot use.
 rust: $(STAMPS)/python
-	cargo test --workspace --locked --quiet
+	MAKEFLAGS= cargo test --workspace --locked --quiet
 
 # One process more than cores: some tests wait.
 python: $(STAMPS)/engine $(STAMPS)/test-packages

@@ -65,10 +65,12 @@ def test_the_runs_of_a_row_spread_its_delay_over_one_service_time():
     assert scenarios.of_phase(row, 0, 4, given) == row
 
 
-def test_every_run_is_planned_once_and_every_variation_has_runs():
+def test_every_run_is_planned_once_and_every_variation_has_runs(monkeypatch):
     quick = plan.plan(papers.Settings(quick=True))
     assert {run.key.split("|")[0] for run in quick} == {plan.BASE}
-    planned = plan.plan(papers.Settings(runs=1))
+    few = replace(plan.replications(papers.Settings()), grid=2, threshold=2, video=2, law=2, moved=2)
+    monkeypatch.setattr(plan, "replications", lambda _: few)
+    planned = plan.plan(papers.Settings())
     assert len({(run.key, run.run) for run in planned}) == len(planned)
     groups = {run.key.split("|")[0] for run in planned}
     assert groups == {plan.BASE} | {moved.name for moved in part("assumptions").VARIATIONS if moved.kinds}
