@@ -26,9 +26,6 @@ REGISTRY = "crates/dumbbell-cc/src/algorithms/mod.rs"
 REGISTRY_LINE = re.compile(r'^ {4}"(\w+)" => \w+::\w+,$', flags=re.MULTILINE)
 QUEUES = "crates/dumbbell-net/src/queues/mod.rs"
 
-# As the Makefile has it: what is built already, or a build.
-XTASK = os.environ.get("XTASK", "cargo run --quiet --locked --bin xtask --")
-
 # Tests of the package with cases from the registry.
 OF_THE_REGISTRY = ("test_plots.py", "test_scenario.py")
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -163,7 +160,10 @@ def tested(
     checkout: Path, one_algorithm: Tutorial, many_algorithms: Tutorial, discipline: Tutorial
 ) -> dict[str, str]:
     """Check the house rules, and return what the tests of each package printed."""
-    run(f"env CARGO_MANIFEST_DIR={checkout}/xtask {XTASK} tidy", ROOT)
+    if "XTASK" not in os.environ:
+        run("cargo build --quiet --locked --bin xtask", ROOT)
+    # Not with `cargo run`, which would name the checkout instead of the copy.
+    run(f"env CARGO_MANIFEST_DIR={checkout}/xtask {TARGET}/debug/xtask tidy", ROOT)
     in_simulator = {
         "new_algorithm": RUN_IN_SIMULATOR.replace("NEW_ALGORITHM", one_algorithm.names[0]),
         "new_algorithms": RUN_IN_SIMULATOR.replace("NEW_ALGORITHM", many_algorithms.names[0]),
