@@ -204,7 +204,10 @@ def python(files: Sequence[Path]) -> Iterator[Sequence[str]]:
         concerned.add(PYTHON_TESTS / "test_dependencies.py")
     own = sorted(str(file) for file in concerned if file in files)
     other = sorted(str(file) for file in concerned if file not in files)
-    if own:
+    # Tests of the tutorials share a copy of the checkout, and therefore a process, as in `make tutorials`.
+    if apart := [file for file in own if file.startswith("tests/tutorials/")]:
+        yield [f"{BIN}/pytest", "--quiet", "--numprocesses=auto", "--dist=loadfile", *apart]
+    if own := [file for file in own if file not in apart]:
         yield [*pytest, *own]
     if other:
         yield [*pytest, "-m", "not slow", *other]
