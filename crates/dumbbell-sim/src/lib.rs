@@ -20,6 +20,7 @@ pub mod simulation;
 pub mod stated;
 pub mod supervision;
 pub mod trace;
+pub mod transport;
 mod validate;
 pub mod warnings;
 
