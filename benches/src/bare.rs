@@ -90,7 +90,11 @@ impl Bare {
                     self.events.pop_other();
                     self.release(flow);
                 }
-                Event::Unordered(_) | Event::Departure(_) | Event::Deadline(_) | Event::Write(_) => {
+                Event::Unordered(_)
+                | Event::Departure(_)
+                | Event::Deadline(_)
+                | Event::Write(_)
+                | Event::Stack(_) => {
                     self.events.pop_other();
                 }
             }

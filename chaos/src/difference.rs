@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn the_first_difference_is_named_with_its_path() {
         let one = FlowOutcome { name: "f".into(), goodput_bps: 12.0, ..FlowOutcome::default() };
-        let mut other = FlowOutcome { goodput_bps: 13.0, timeouts: 4, ..one.clone() };
+        let mut other = FlowOutcome { goodput_bps: 13.0, timeouts: Some(4), ..one.clone() };
         let compared = |other: &FlowOutcome| {
             of_lists("flows", std::slice::from_ref(&one), std::slice::from_ref(other), |flow| {
                 flow.name.as_str()

@@ -3,6 +3,8 @@
 use crate::generator;
 use dumbbell_sim::Scenario;
 use dumbbell_sim::capture::{Content, Seen, SeenPacket, Sighting, Tap, Watch};
+use dumbbell_sim::transport::End;
+use dumbbell_units::random::words_hash;
 use std::sync::Mutex;
 
 /// Maximum number of packets that are collected. A run with more of them was not meant for a comparison by packet.
@@ -16,7 +18,7 @@ pub struct Packets {
 }
 
 /// A packet that enters a link or arrives.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Packet {
     /// Its time, in nanoseconds.
     pub at: u64,
@@ -64,7 +66,11 @@ impl Tap for Packets {
 impl Packet {
     /// True if it travels to the sender of its flow.
     pub fn is_reverse(&self) -> bool {
-        matches!(self.seen.content, Content::Ack(_) | Content::Report(_))
+        match self.seen.content {
+            Content::Ack(_) | Content::Report(_) => true,
+            Content::Carried { to, .. } => to == End::Sender,
+            Content::Segment(_) | Content::Datagram => false,
+        }
     }
 
     /// What tells it from other packets and does not change on its way.
@@ -83,7 +89,7 @@ impl Packet {
 
     fn content(&self, size: u64) -> (&'static str, [f64; 2], (bool, bool, bool)) {
         let bytes = |number: u64| number as f64 / size as f64;
-        match self.seen.content {
+        match &self.seen.content {
             Content::Segment(segment) => {
                 let flags = (segment.is_syn, segment.is_retransmission, segment.is_cwr);
                 ("segment", [bytes(segment.seq), bytes(u64::from(segment.len))], flags)
@@ -96,6 +102,11 @@ impl Packet {
             Content::Datagram => ("datagram", [0.0; 2], (false, false, false)),
             Content::Report(report) => {
                 ("report", [report.received as f64, report.lost as f64], (false, false, false))
+            }
+            Content::Carried { to, bytes } => {
+                let hash = words_hash(bytes);
+                let halves = [f64::from(hash as u32), f64::from((hash >> 32) as u32)];
+                ("carried", halves, (*to == End::Sender, false, false))
             }
         }
     }

@@ -13,14 +13,14 @@ type Count = (&'static str, fn(&FlowOutcome) -> u64);
 
 const COUNTS: [Count; 11] = [
     ("segments_sent", |flow| flow.segments_sent),
-    ("segments_retransmitted", |flow| flow.segments_retransmitted),
-    ("bytes_retransmitted", |flow| flow.bytes_retransmitted),
+    ("segments_retransmitted", |flow| flow.segments_retransmitted.unwrap_or_default()),
+    ("bytes_retransmitted", |flow| flow.bytes_retransmitted.unwrap_or_default()),
     ("segments_lost", |flow| flow.segments_lost),
-    ("timeouts", |flow| flow.timeouts),
-    ("fast_retransmits", |flow| flow.fast_retransmits),
+    ("timeouts", |flow| flow.timeouts.unwrap_or_default()),
+    ("fast_retransmits", |flow| flow.fast_retransmits.unwrap_or_default()),
     ("connections", |flow| flow.connections),
     ("connections_given_up", |flow| flow.connections_given_up),
-    ("receive_window_limited", |flow| flow.receive_window_limited),
+    ("receive_window_limited", |flow| flow.receive_window_limited.unwrap_or_default()),
     ("transfers", |flow| flow.transfers.map_or(0, |transfers| transfers.begun)),
     ("transfers_completed", |flow| flow.transfers.map_or(0, |transfers| transfers.completed)),
 ];

@@ -47,7 +47,8 @@ pub fn holds(case: &Case<'_>) -> Verdict {
         require(flow.completion_s.is_some(), || {
             format!(
                 "flows.{name}: {} of {size} bytes within {seconds} s, {} timeouts",
-                flow.bytes_delivered, flow.timeouts
+                flow.bytes_delivered,
+                flow.timeouts.unwrap_or_default()
             )
         })?;
         require(flow.bytes_delivered == size, || {

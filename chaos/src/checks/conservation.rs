@@ -25,10 +25,12 @@ pub fn holds(case: &Case<'_>) -> Verdict {
         require(!is_whole || flow.segments_lost <= most, || {
             format!("flows.{}: {} of {} segments lost", flow.name, flow.segments_lost, flow.segments_sent)
         })?;
-        require(flow.segments_retransmitted <= flow.segments_sent, || {
+        require(flow.segments_retransmitted.unwrap_or_default() <= flow.segments_sent, || {
             format!(
                 "flows.{}: {} segments of {} again",
-                flow.name, flow.segments_retransmitted, flow.segments_sent
+                flow.name,
+                flow.segments_retransmitted.unwrap_or_default(),
+                flow.segments_sent
             )
         })?;
     }

@@ -82,8 +82,8 @@ fn flow_agrees(flow: &FlowOutcome, is_datagram: bool, probed: &Probed, window: &
     let measured = window.from..=window.until;
     for (column, kind, counted) in [
         ("segments_lost", TcpEventKind::Loss, flow.segments_lost),
-        ("timeouts", TcpEventKind::Timeout, flow.timeouts),
-        ("fast_retransmits", TcpEventKind::FastRetransmit, flow.fast_retransmits),
+        ("timeouts", TcpEventKind::Timeout, flow.timeouts.unwrap_or_default()),
+        ("fast_retransmits", TcpEventKind::FastRetransmit, flow.fast_retransmits.unwrap_or_default()),
         ("connections_given_up", TcpEventKind::GiveUp, flow.connections_given_up),
     ] {
         let is_counted = |event: &&FlowEvent| event.kind == kind && measured.contains(&event.at.secs());

@@ -160,6 +160,10 @@ impl Headers {
             }
             Content::Datagram => write_udp(forward, (connection.from, connection.to), packet, bytes),
             Content::Report(_) => write_udp(back, (connection.to, connection.from), packet, bytes),
+            Content::Carried { bytes: real, .. } => {
+                bytes.extend_from_slice(real);
+                packet.size
+            }
         };
         bytes.resize(length.min(snaplen) as usize, 0);
         length
@@ -388,7 +392,7 @@ mod tests {
         packet: SeenPacket,
         snaplen: u32,
     ) -> (Vec<u8>, u32) {
-        let seen = Seen::Packet(packet);
+        let seen = Seen::Packet(packet.clone());
         let sighting = Sighting { at: Time::ZERO, node: 0, is_at_sender: true, flow, connection, seen };
         let mut bytes = vec![1; 7];
         let length = headers.write(&sighting, &packet, snaplen, &mut bytes);

@@ -97,7 +97,7 @@ impl<W: Write> EventFile<W> {
             Seen::Packet(packet) => match &packet.content {
                 Content::Segment(segment) => connection.on_segment(segment, packet),
                 Content::Ack(ack) => vec![connection.on_ack(ack, packet)],
-                Content::Datagram | Content::Report(_) => Vec::new(),
+                Content::Datagram | Content::Report(_) | Content::Carried { .. } => Vec::new(),
             },
         };
         self.count += events.len() as u64;
@@ -283,7 +283,7 @@ mod tests {
     fn events(seen: &[(u64, Seen)]) -> Vec<Value> {
         let mut written = Vec::new();
         let mut file = EventFile::new(&mut written, &scenario()).expect("memory");
-        for &(at, seen) in seen {
+        for (at, seen) in seen.iter().cloned() {
             let sighting = Sighting {
                 at: Time(at * 1_000_000),
                 node: 0,

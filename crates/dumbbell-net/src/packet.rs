@@ -15,13 +15,17 @@ pub enum PacketKind {
     Datagram,
     /// A report of the receiver of such a source on its way to the sender.
     Report,
+    /// A packet with data from a stack that is not ours.
+    CarriedData,
+    /// A packet without data from such a stack, such as an acknowledgement or a part of a handshake.
+    CarriedControl,
 }
 
 impl PacketKind {
     /// True if the packet carries data, so that it counts for forced and recorded losses.
     #[inline]
     pub fn is_data(self) -> bool {
-        matches!(self, PacketKind::Data | PacketKind::Datagram)
+        matches!(self, PacketKind::Data | PacketKind::Datagram | PacketKind::CarriedData)
     }
 }
 
@@ -30,7 +34,7 @@ impl PacketKind {
 pub struct Packet<P> {
     /// Size on the wire, in bytes.
     pub size: u32,
-    /// Index of the connection, or of the flow for a datagram and a report.
+    /// Index of the connection, or of the flow for a datagram, a report and a packet of a stack that is not ours.
     pub owner: u32,
     /// Distinguishes successive connections in the same slot.
     pub generation: u16,

@@ -56,6 +56,13 @@ pyo3::create_exception!(
     accepted."
 );
 
+pyo3::create_exception!(
+    dumbbell.errors,
+    TransportError,
+    PyRuntimeError,
+    "A transport that is not the engine's could not be started or failed during a run: the message says which and why."
+);
+
 fn refused(error: &SpecError) -> PyErr {
     Python::attach(|py| {
         let raised = ScenarioError::new_err(error.to_string());
@@ -216,6 +223,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("EngineError", module.py().get_type::<EngineError>())?;
     module.add("ControlError", module.py().get_type::<ControlError>())?;
+    module.add("TransportError", module.py().get_type::<TransportError>())?;
     module.add_class::<events::Ack>()?;
     module.add_class::<events::Congestion>()?;
     module.add_class::<events::Connection>()?;

@@ -2,7 +2,7 @@
 
 use crate::columns::{self, ArrowColumns};
 use crate::control::Fault;
-use crate::{EngineError, refused};
+use crate::{EngineError, TransportError, refused};
 use dumbbell_sim::capture::Tap;
 use dumbbell_sim::journal::Request;
 use dumbbell_sim::supervision::{MAX_IN_FLIGHT, MAX_SAMPLES};
@@ -120,6 +120,10 @@ impl Shared<'_> {
         let on_outcome = |job, outcome: Outcome| {
             if let Some(overflow) = outcome.overflow {
                 self.end.set(refused(&too_many(overflow)));
+                return;
+            }
+            if let Some(failure) = outcome.failure {
+                self.end.set(TransportError::new_err(failure));
                 return;
             }
             let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);

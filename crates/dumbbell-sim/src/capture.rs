@@ -3,9 +3,11 @@
 //! A packet is seen once at each node: when it enters a link that leaves the node, before that link delays, marks or drops
 //! it, or when it arrives at the node to which it is addressed. Nothing reported affects the run.
 
+use crate::transport::End;
 use dumbbell_net::Report;
 use dumbbell_tcp::{AckSegment, Cause, DataSegment, Sender};
 use dumbbell_units::{Ecn, Time};
+use std::sync::Arc;
 
 /// Receives what a run reports.
 pub trait Tap: Sync {
@@ -26,7 +28,7 @@ pub struct Watch {
 }
 
 /// A packet at a node, or the state of a sender.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Sighting {
     /// Its time. Sightings are reported in order of time, and at one instant in the order of cause and effect.
     pub at: Time,
@@ -43,7 +45,7 @@ pub struct Sighting {
 }
 
 /// What is seen.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Seen {
     /// A packet.
     Packet(SeenPacket),
@@ -52,7 +54,7 @@ pub enum Seen {
 }
 
 /// A packet with its content.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SeenPacket {
     /// Size by which links reckon, in bytes.
     pub size: u32,
@@ -68,7 +70,7 @@ pub struct SeenPacket {
 }
 
 /// Content of a packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Content {
     /// A SYN or a data segment.
     Segment(DataSegment),
@@ -78,6 +80,13 @@ pub enum Content {
     Datagram,
     /// A report of the receiver of datagrams.
     Report(Report),
+    /// A packet of a stack that is not ours, from the IP header on.
+    Carried {
+        /// The end to which it is addressed.
+        to: End,
+        /// Its bytes.
+        bytes: Arc<[u8]>,
+    },
 }
 
 /// The state of a sender.

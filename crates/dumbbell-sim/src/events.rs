@@ -23,6 +23,8 @@ pub enum Event {
     Write(u32),
     /// A flow starts, stops, or its source acts.
     Flow(u32),
+    /// A stack that is not ours is woken.
+    Stack(u32),
 }
 
 impl Event {
@@ -35,6 +37,7 @@ impl Event {
             Event::Deadline(connection) => (4, connection),
             Event::Write(connection) => (5, connection),
             Event::Flow(flow) => (6, flow),
+            Event::Stack(stack) => (7, stack),
         };
         rank << 32 | u64::from(component)
     }
@@ -48,7 +51,8 @@ impl Event {
             3 => Event::Merge(component),
             4 => Event::Deadline(component),
             5 => Event::Write(component),
-            _ => Event::Flow(component),
+            6 => Event::Flow(component),
+            _ => Event::Stack(component),
         }
     }
 }
@@ -73,6 +77,12 @@ pub enum Noted {
     Flow = 7,
     /// A report about the datagrams of a flow has arrived at its source.
     Report = 8,
+    /// A stack that is not ours sends a packet of a flow.
+    CarriedSent = 9,
+    /// A packet of a flow has arrived at such a stack.
+    Carried = 10,
+    /// The deadline of such a stack is reached.
+    StackDeadline = 11,
 }
 
 impl Noted {

@@ -1,5 +1,6 @@
 //! The flows of a scenario, one by one or in groups.
 
+use crate::transport::Transport;
 use dumbbell_net::SourceSpec;
 use dumbbell_tcp::Tcp;
 use dumbbell_units::spec::{Field, Members, Node, Params, SpecError, any_of, closed_object, described};
@@ -98,6 +99,8 @@ params! {
             "changes at ascending times, each with a path or a reverse path";
         /// Rules of its TCP connections; not for datagram sources.
         tcp: Option<Tcp> = None, "-", "-";
+        /// A transport other than the engine's TCP, which carries the flow in its place.
+        transport: Option<Transport> = None, "-", "-";
         /// Traffic source.
         source: SourceSpec = SourceSpec::default(), "-", "-";
     }

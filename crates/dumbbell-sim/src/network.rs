@@ -295,7 +295,11 @@ impl Entrance {
 /// True for a flow that, once started, sends over the same path to the end of the run.
 fn is_steady(flow: &FlowSpec) -> bool {
     let is_greedy = matches!(flow.source, SourceSpec::Greedy(_));
-    is_greedy && flow.stop.is_none() && flow.restarts.is_empty() && flow.reroutes.is_empty()
+    is_greedy
+        && flow.transport.is_none()
+        && flow.stop.is_none()
+        && flow.restarts.is_empty()
+        && flow.reroutes.is_empty()
 }
 
 impl Routes {

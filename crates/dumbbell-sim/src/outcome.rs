@@ -58,7 +58,8 @@ pub struct TransfersOutcome {
     pub slowdown: Percentiles,
 }
 
-/// One flow within the measurement window; only `completion_s`, `start_s` and `rtt_min_s` cover the whole run.
+/// One flow within the measurement window; only `completion_s`, `start_s` and `rtt_min_s` cover the whole run. A counter is
+/// `None` if the stack of the flow does not show it.
 #[derive(Clone, Debug, Default)]
 pub struct FlowOutcome {
     /// Name of the flow.
@@ -72,13 +73,13 @@ pub struct FlowOutcome {
     /// Data segments sent, including retransmissions; a SYN is not a data segment.
     pub segments_sent: u64,
     /// Segments retransmitted.
-    pub segments_retransmitted: u64,
+    pub segments_retransmitted: Option<u64>,
     /// Payload bytes retransmitted.
-    pub bytes_retransmitted: u64,
+    pub bytes_retransmitted: Option<u64>,
     /// Expirations of the retransmission timer, including those that retransmit a SYN.
-    pub timeouts: u64,
+    pub timeouts: Option<u64>,
     /// Fast retransmissions.
-    pub fast_retransmits: u64,
+    pub fast_retransmits: Option<u64>,
     /// Time from the start until the last byte is acknowledged, in seconds; of a workload, until its last transfer has
     /// ended, completed or given up.
     pub completion_s: Option<f64>,
@@ -95,7 +96,7 @@ pub struct FlowOutcome {
     /// Of these, connections given up after too many retransmissions of one segment.
     pub connections_given_up: u64,
     /// Number of times that the receive window stopped the sender.
-    pub receive_window_limited: u64,
+    pub receive_window_limited: Option<u64>,
     /// Round-trip times, in seconds, if requested.
     pub rtt: Percentiles,
     /// One-way delays of arriving data packets from the sender to the receiver, in seconds, if requested.
@@ -320,6 +321,8 @@ pub struct Outcome {
     pub journal: Option<Box<Journal>>,
     /// The run was ended because it needed too much memory; nothing else is known of it.
     pub overflow: Option<Overflow>,
+    /// The run was ended because a stack that is not ours failed, as this sentence says; nothing else is known of it.
+    pub failure: Option<String>,
 }
 
 impl Outcome {

@@ -194,7 +194,11 @@ impl<P: Copy> Carrier<P> {
                     Event::Unordered(link) => self.on_unordered(link),
                     Event::Merge(link) => self.on_merge(link),
                     // These belong to hosts, which are outside.
-                    Event::Arrival(_) | Event::Deadline(_) | Event::Write(_) | Event::Flow(_) => {}
+                    Event::Arrival(_)
+                    | Event::Deadline(_)
+                    | Event::Write(_)
+                    | Event::Flow(_)
+                    | Event::Stack(_) => {}
                 }
             }
         }

@@ -31,8 +31,10 @@ impl Families {
         let mut known = BTreeMap::new();
         let mut families = Families { of: Vec::with_capacity(scenarios.len()), differing: Vec::new() };
         let mut firsts: Vec<&Scenario> = Vec::new();
-        for scenario in scenarios {
-            let family = *known.entry(prefix_key(scenario)).or_insert_with(|| {
+        for (index, scenario) in scenarios.iter().enumerate() {
+            // A stack that is not ours cannot be copied, so its run is shared with no other.
+            let alone = scenario.has_transports().then_some(index);
+            let family = *known.entry((prefix_key(scenario), alone)).or_insert_with(|| {
                 firsts.push(scenario);
                 families.differing.push(BTreeSet::new());
                 firsts.len() - 1

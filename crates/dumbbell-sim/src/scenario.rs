@@ -147,6 +147,11 @@ impl Scenario {
         self.measure_until.unwrap_or(self.duration).min(self.duration)
     }
 
+    /// True if a flow is carried by a stack that is not ours.
+    pub fn has_transports(&self) -> bool {
+        self.flows.iter().any(|flow| flow.transport.is_some())
+    }
+
     /// True if the run may end before its duration is over.
     pub fn may_end_early(&self) -> bool {
         !self.stop_when_complete.is_empty()
@@ -191,7 +196,8 @@ pub(crate) fn probes_of(flow: &FlowSpec) -> Vec<String> {
 pub(crate) fn shows(flow: &FlowSpec, quantity: &Quantity) -> bool {
     match quantity {
         Quantity::Measured(Measure::Transfers) => flow.source.is_workload(),
-        Quantity::Measured(_) => flow.tcp.is_some(),
+        Quantity::Measured(Measure::TcpEvents) => flow.tcp.is_some(),
+        Quantity::Measured(_) => flow.tcp.is_some() || flow.transport.is_some(),
         Quantity::Declared(_) => probes_of(flow).iter().any(|name| name == quantity.name()),
     }
 }

@@ -2,9 +2,11 @@
 //! scenario whose flows are bound to the hosts of these controls can run.
 
 use crate::Scenario;
+use crate::transport::TransportHost;
 use dumbbell_cc::ExternalHost;
 use dumbbell_units::Value;
 use dumbbell_units::spec::SpecError;
+use std::sync::Arc;
 
 /// A valid scenario whose external congestion controls may have no host here: it can be written, hashed and bound.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +55,20 @@ impl Stated {
         self.0.warnings()
     }
 
+    /// The same, whose transports are bound to their hosts: versions, digests and parameters are complete.
+    ///
+    /// # Errors
+    ///
+    /// A transport has no host here, or its host refuses it.
+    pub fn complete(mut self, hosts: &[Arc<dyn TransportHost>]) -> Result<Stated, SpecError> {
+        for flow in &mut self.0.flows {
+            if let Some(transport) = &mut flow.transport {
+                transport.bind(&flow.name, hosts)?;
+            }
+        }
+        Ok(self)
+    }
+
     /// Whether a flow names a congestion control from outside the registry.
     pub fn names_external(&self) -> bool {
         self.0.flows.iter().any(|flow| flow.tcp.as_ref().is_some_and(|tcp| tcp.0.external.is_some()))
@@ -62,9 +78,12 @@ impl Stated {
     ///
     /// # Errors
     ///
-    /// A control has no host here, or its host refuses it.
+    /// A control has no host here, or its host refuses it; or a transport is not bound, see [`complete`](Self::complete).
     pub fn bind(mut self, hosts: &[&dyn ExternalHost]) -> Result<Scenario, SpecError> {
         for flow in &mut self.0.flows {
+            if let Some(transport) = flow.transport.as_mut().filter(|transport| transport.host().is_none()) {
+                transport.bind(&flow.name, &[])?;
+            }
             if let Some(external) = flow.tcp.as_mut().and_then(|tcp| tcp.0.external.as_mut()) {
                 external.bind(&flow.name, hosts)?;
             }

@@ -113,6 +113,9 @@ pub trait Stack: Debug + Send {
     /// The application writes no more: what it has written is still sent, of endless data nothing further.
     fn close(&mut self, now: Time, connection: u32);
 
+    /// A connection is over: it was acknowledged and is closed, or given up. The engine will not name it again.
+    fn release(&mut self, _now: Time, _connection: u32) {}
+
     /// A datagram reaches the `to` end of its flow. Returns the new bytes that the receiving application gets from it.
     fn on_datagram(&mut self, now: Time, flow: u32, to: End, ecn: Ecn, bytes: &[u8]) -> u64;
 
@@ -195,12 +198,16 @@ pub struct TransportSpec {
 /// A transport that is not ours, and its host once it is bound.
 #[derive(Clone, Debug, Default)]
 pub struct Transport {
-    /// What the scenario states.
-    pub spec: TransportSpec,
+    /// What the scenario states. Flows of a group share it.
+    pub spec: Arc<TransportSpec>,
     host: Option<Arc<dyn TransportHost>>,
 }
 
 impl Transport {
+    fn of(spec: TransportSpec) -> Self {
+        Transport { spec: Arc::new(spec), host: None }
+    }
+
     /// Finds the host of this name, and completes what is stated.
     ///
     /// # Errors
@@ -220,7 +227,7 @@ impl Transport {
                 suggestion: near_miss(&self.spec.name, &names),
             }
         })?;
-        self.spec = host.complete(flow, &self.spec)?;
+        self.spec = Arc::new(host.complete(flow, &self.spec)?);
         self.host = Some(Arc::clone(host));
         Ok(())
     }
@@ -241,10 +248,7 @@ impl PartialEq for Transport {
 impl Field for Transport {
     fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
         if let Value::String(name) = node.value() {
-            return Ok(Transport {
-                spec: TransportSpec { name: name.clone(), ..TransportSpec::default() },
-                host: None,
-            });
+            return Ok(Transport::of(TransportSpec { name: name.clone(), ..TransportSpec::default() }));
         }
         let mut parameters = node.table()?.clone();
         node.require(&["name"])?;
@@ -254,10 +258,10 @@ impl Field for Transport {
             Ok(text)
         };
         let (name, version, digest) = (take("name")?, take("version")?, take("digest")?);
-        Ok(Transport { spec: TransportSpec { name, version, digest, parameters }, host: None })
+        Ok(Transport::of(TransportSpec { name, version, digest, parameters }))
     }
     fn encode(&self) -> Value {
-        let TransportSpec { name, version, digest, parameters } = &self.spec;
+        let TransportSpec { name, version, digest, parameters } = &*self.spec;
         let mut members = Members::new();
         for (member, text) in [("name", name), ("version", version), ("digest", digest)] {
             members.insert(member.into(), json!(text));

@@ -316,6 +316,29 @@ impl Scenario {
     }
 }
 
+/// Rejects a transport beside what it replaces, and under a source that it does not carry.
+fn validate_transport(flow: &FlowSpec) -> Result<(), SpecError> {
+    let Some(transport) = &flow.transport else { return Ok(()) };
+    let refused = |member: &str, value: &str, accepted: &str| {
+        Err(refuse(format!("flows.{}.{member}", flow.name), value, accepted))
+    };
+    if flow.tcp.is_some() {
+        return refused("tcp", "a table", "nothing: the flow states a transport, which has its own rules");
+    }
+    let stated = format!("\"{}\"", transport.spec.name);
+    if flow.source.is_datagram() {
+        return refused("transport", &stated, "nothing: this source sends datagrams");
+    }
+    if matches!(flow.source, SourceSpec::Tcplib(_)) {
+        return refused(
+            "transport",
+            &stated,
+            "the engine's TCP: conversations of tcplib have no other transport",
+        );
+    }
+    Ok(())
+}
+
 /// The probes of a flow's congestion control, as text for users.
 fn shown_by(flow: &FlowSpec) -> String {
     let names = probes_of(flow);
@@ -374,7 +397,8 @@ fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         return Err(refuse(field(&format!("source.{member}")), value, accepted));
     }
-    match (flow.source.is_datagram(), flow.tcp.is_some()) {
+    validate_transport(flow)?;
+    match (flow.source.is_datagram(), flow.tcp.is_some() || flow.transport.is_some()) {
         (true, true) => Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP")),
         (false, false) => Err(refuse(field("tcp"), "nothing", "a variant or a table: this source needs TCP")),
         _ => Ok(()),

@@ -7,6 +7,8 @@ use crate::scenario::{Chosen, Scenario};
 use dumbbell_units::{Limit, Time};
 use std::collections::BTreeMap;
 
+/// The largest packet of a stack that is not ours, in bytes: what Ethernet carries.
+const CARRIED: u64 = 1500;
 /// Names in one warning; the others are counted.
 const MOST_LISTED: usize = 20;
 
@@ -130,7 +132,8 @@ impl Scenario {
                     never.then_some("none of these links has impairments or outages that lose packets")
                 } else {
                     let mut flows = self.flows.iter().filter(|flow| chosen.contains(&flow.name));
-                    let never = !quantity.is(Measure::Delivered) && flows.all(|flow| flow.tcp.is_none());
+                    let is_of_datagrams = |flow: &FlowSpec| flow.tcp.is_none() && flow.transport.is_none();
+                    let never = !quantity.is(Measure::Delivered) && flows.all(is_of_datagrams);
                     never.then_some("sources of datagrams have no TCP")
                 };
                 if let Some(reason) = reason {
@@ -155,6 +158,9 @@ fn listed(names: &[String]) -> String {
 
 /// The largest packet of data, and of acknowledgements without SACK blocks or of reports, that a flow sends, in bytes on the wire.
 pub(crate) fn largest_packets(flow: &FlowSpec) -> (u64, u64) {
+    if flow.transport.is_some() {
+        return (CARRIED, CARRIED);
+    }
     let Some(tcp) = &flow.tcp else {
         let report = flow.source.reports().map_or(0, |(_, size)| size.0);
         return (flow.source.packet().map_or(0, |packet| packet.0), report);

@@ -87,7 +87,10 @@ fn every_segment_is_valid_and_counts_agree() {
             }
         });
     }
-    assert_eq!((bytes, retransmissions), (counts.bytes, outcome.flows[0].segments_retransmitted));
+    assert_eq!(
+        (bytes, retransmissions),
+        (counts.bytes, outcome.flows[0].segments_retransmitted.unwrap_or_default())
+    );
     assert_eq!(duplicates, counts.duplicate_acks);
     let seen = [retransmissions, with_ranges, echoes, reductions];
     assert!(seen.iter().all(|count| *count > 2), "{seen:?}");

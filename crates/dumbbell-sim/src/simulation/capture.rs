@@ -6,9 +6,11 @@
 
 use super::connections::Connection;
 use super::payload::{Payload, Reports};
+use super::stacks::CarriedPacket;
 use crate::capture::{Content, Seen, SeenPacket, SenderState, Sighting, Tap, Watch};
 use crate::network::Names;
 use crate::scenario::Scenario;
+use crate::transport::End;
 use dumbbell_net::{Packet, PacketKind};
 use dumbbell_units::Time;
 use std::cmp::{Ordering, Reverse};
@@ -98,7 +100,10 @@ impl Capture {
     }
 
     /// The flow of a packet, and the number of its connection. `None` for a packet of a forgotten connection.
-    fn identity(&self, packet: &Packet<Payload>) -> Option<(u32, u64)> {
+    fn identity(&self, packet: &Packet<Payload>, carried: Option<&CarriedPacket>) -> Option<(u32, u64)> {
+        if let Some(carried) = carried {
+            return Some((packet.owner, carried.connection));
+        }
         if matches!(packet.kind, PacketKind::Datagram | PacketKind::Report) {
             return Some((packet.owner, 0));
         }
@@ -130,29 +135,37 @@ impl Capture {
         &mut self,
         link: u32,
         at: Time,
-        packet: &Packet<Payload>,
+        (packet, carried): (&Packet<Payload>, Option<CarriedPacket>),
         reports: &mut Reports,
     ) {
-        let Some(identity) = self.identity(packet) else { return };
+        let Some(identity) = self.identity(packet, carried.as_ref()) else { return };
         if packet.kind == PacketKind::Ack {
             reports.note_sent(&packet.payload, at);
         }
-        self.see((at, self.begins[link as usize]), identity, packet, reports);
+        self.see((at, self.begins[link as usize]), identity, (packet, carried), reports);
     }
 
     /// A packet arrives at the host to which it is addressed.
     #[cold]
     #[inline(never)]
-    pub(super) fn see_arrived(&mut self, at: Time, packet: &Packet<Payload>, reports: &Reports) {
-        let Some((flow, number)) = self.identity(packet) else { return };
+    pub(super) fn see_arrived(
+        &mut self,
+        at: Time,
+        (packet, carried): (&Packet<Payload>, Option<CarriedPacket>),
+        reports: &Reports,
+    ) {
+        let Some((flow, number)) = self.identity(packet, carried.as_ref()) else { return };
         let (from, to) = self.ends[flow as usize];
-        let is_back = matches!(packet.kind, PacketKind::Ack | PacketKind::Report);
+        let is_back = match carried {
+            Some(_) => packet.payload.to() == End::Sender,
+            None => matches!(packet.kind, PacketKind::Ack | PacketKind::Report),
+        };
         if packet.kind == PacketKind::Ack
             && let Some(known) = self.connections.get_mut(&(packet.owner, packet.generation))
         {
             known.echo = known.echo.max(Some(reports.sent(&packet.payload)));
         }
-        self.see((at, if is_back { from } else { to }), (flow, number), packet, reports);
+        self.see((at, if is_back { from } else { to }), (flow, number), (packet, carried), reports);
     }
 
     /// A packet is at a node.
@@ -160,7 +173,7 @@ impl Capture {
         &mut self,
         (at, node): (Time, u32),
         (flow, connection): (u32, u64),
-        packet: &Packet<Payload>,
+        (packet, carried): (&Packet<Payload>, Option<CarriedPacket>),
         reports: &Reports,
     ) {
         let is_at_sender = node == self.ends[flow as usize].0;
@@ -178,6 +191,10 @@ impl Capture {
             }
             PacketKind::Datagram => (packet.timestamp, None, Content::Datagram),
             PacketKind::Report => (packet.timestamp, None, Content::Report(payload.report())),
+            PacketKind::CarriedData | PacketKind::CarriedControl => {
+                let bytes = carried.map(|carried| carried.bytes).unwrap_or_default();
+                (packet.timestamp, None, Content::Carried { to: payload.to(), bytes })
+            }
         };
         let seen = Seen::Packet(SeenPacket { size: packet.size, ecn: packet.ecn, sent, echo, content });
         self.push(Sighting { at, node, is_at_sender, flow, connection, seen });

@@ -3,6 +3,7 @@
 use super::connections::Connections;
 use super::counts::Counts;
 use super::flows::Flows;
+use super::stacks::Stacks;
 use crate::network::NewRoute;
 use dumbbell_units::{Interval, Time};
 
@@ -42,17 +43,17 @@ impl Changes {
         (now, is_first_event): (Time, bool),
         window: Interval,
         flows: &mut Flows,
-        connections: &Connections,
+        (connections, stacks): (&Connections, &mut Stacks),
     ) {
         while let Some(change) = self.reroutes.pop_if(|change| change.at <= now) {
             flows.hot_mut(change.flow).begins = change.begins;
         }
         if self.edges.opening.is_none() && now >= window.from {
-            let opening = if is_first_event { Vec::new() } else { counts(flows, connections) };
+            let opening = if is_first_event { Vec::new() } else { counts(now, flows, connections, stacks) };
             self.edges.opening = Some(opening);
         }
         if self.edges.closing.is_none() && now > window.until {
-            self.edges.closing = Some(counts(flows, connections));
+            self.edges.closing = Some(counts(now, flows, connections, stacks));
         }
         let edge = match (&self.edges.opening, &self.edges.closing) {
             (None, _) => window.from,
@@ -74,10 +75,11 @@ impl Changes {
 }
 
 /// The current counters of all flows.
-fn counts(flows: &Flows, connections: &Connections) -> Vec<Counts> {
+fn counts(now: Time, flows: &Flows, connections: &Connections, stacks: &mut Stacks) -> Vec<Counts> {
     let mut counts: Vec<Counts> = flows.states().map(|flow| flow.totals).collect();
     for connection in connections.open() {
         counts[connection.flow as usize].add(connection.sender.stats());
     }
+    stacks.add_shown(now, |flow, shown| counts[flow as usize].add_shown(shown));
     counts
 }

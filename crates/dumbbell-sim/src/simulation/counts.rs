@@ -18,6 +18,19 @@ pub(super) struct Counts {
     pub rtt_min: f64,
     /// Sum of round-trip times, and their count.
     pub rtt: (f64, u64),
+    /// What is not counted, because a stack that is not ours does not show it.
+    pub lacks: Lacks,
+}
+
+/// Counters that a stack that is not ours does not show.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs, reason = "each is the counter of its name")]
+pub(super) struct Lacks {
+    pub segments_retransmitted: bool,
+    pub bytes_retransmitted: bool,
+    pub timeouts: bool,
+    pub fast_retransmits: bool,
+    pub receive_window_limited: bool,
 }
 
 impl Default for Counts {
@@ -33,6 +46,7 @@ impl Default for Counts {
             receive_window_limited: 0,
             rtt_min: f64::INFINITY,
             rtt: (0.0, 0),
+            lacks: Lacks::default(),
         }
     }
 }
@@ -63,23 +77,26 @@ impl Counts {
             receive_window_limited: self.receive_window_limited - before.receive_window_limited,
             rtt_min: self.rtt_min,
             rtt: (self.rtt.0 - before.rtt.0, self.rtt.1 - before.rtt.1),
+            lacks: self.lacks,
         }
     }
 
     /// The result columns derived from these counters; the others have their defaults.
     pub(super) fn outcome(&self) -> FlowOutcome {
         let (rtt_sum, rtt_count) = self.rtt;
+        let shown = |is_lacking: bool, count: u64| (!is_lacking).then_some(count);
+        let lacks = &self.lacks;
         FlowOutcome {
             segments_sent: self.segments_sent,
-            segments_retransmitted: self.segments_retransmitted,
-            bytes_retransmitted: self.bytes_retransmitted,
-            timeouts: self.timeouts,
-            fast_retransmits: self.fast_retransmits,
+            segments_retransmitted: shown(lacks.segments_retransmitted, self.segments_retransmitted),
+            bytes_retransmitted: shown(lacks.bytes_retransmitted, self.bytes_retransmitted),
+            timeouts: shown(lacks.timeouts, self.timeouts),
+            fast_retransmits: shown(lacks.fast_retransmits, self.fast_retransmits),
             rtt_mean_s: (rtt_count > 0).then(|| rtt_sum / rtt_count as f64),
             rtt_min_s: self.rtt_min.is_finite().then_some(self.rtt_min),
             connections: self.connections,
             connections_given_up: self.connections_given_up,
-            receive_window_limited: self.receive_window_limited,
+            receive_window_limited: shown(lacks.receive_window_limited, self.receive_window_limited),
             ..FlowOutcome::default()
         }
     }

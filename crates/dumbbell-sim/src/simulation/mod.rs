@@ -14,6 +14,7 @@ mod payload;
 mod probes;
 mod results;
 mod sources;
+mod stacks;
 mod steps;
 mod tcp;
 mod work;
@@ -31,12 +32,13 @@ use changes::Changes;
 use connections::Connections;
 use dumbbell_net::Link;
 use dumbbell_tcp::TcpParams;
-use dumbbell_units::{Interval, Time};
+use dumbbell_units::{Interval, Stream, Time};
 use fingerprint::Fingerprint;
 use flows::Flows;
 use ledger::Ledger;
 use payload::{Payload, Reports};
 use probes::Probes;
+use stacks::Stacks;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,6 +58,8 @@ pub(crate) struct Simulation<'a> {
     /// What acknowledgements in flight report besides their numbers.
     reports: Reports,
     connections: Connections,
+    /// What carries the flows that are not ours.
+    stacks: Stacks,
     flows: Flows,
     changes: Changes,
     ledger: Ledger,
@@ -136,6 +140,7 @@ impl<'a> Simulation<'a> {
             network,
             reports,
             connections: Connections::new(scenario.flows.len()),
+            stacks: Stacks::new(scenario, |name| Stream::new(seed, run, &format!("flow:{name}:transport"))),
             flows,
             changes: Changes::new(routes.reroutes),
             ledger: Ledger::new(scenario.flows.len()),
@@ -186,7 +191,7 @@ impl<'a> Simulation<'a> {
     /// Handles the events up to `last` or to the completion of the run, including all events at that time, or until it
     /// needs too much memory. `None` if it was stopped before.
     fn handle_until(&mut self, supervision: &Supervision<'_>, mut last: Time) -> Option<()> {
-        if self.is_complete() || self.overflow.is_some() {
+        if self.is_complete() || self.overflow.is_some() || self.stacks.failure().is_some() {
             return Some(());
         }
         while let Some((at, event)) = self.network.events.peek() {
@@ -237,6 +242,10 @@ impl<'a> Simulation<'a> {
                     self.network.events.pop_other();
                     self.on_flow(flow);
                 }
+                Event::Stack(number) => {
+                    self.network.events.pop_other();
+                    self.on_stack_deadline(number);
+                }
             }
             if self.is_complete() {
                 last = at;
@@ -249,7 +258,8 @@ impl<'a> Simulation<'a> {
     #[cold]
     fn apply_changes(&mut self) {
         let (now, is_first_event) = (self.network.now, self.event_count <= 1);
-        self.changes.apply((now, is_first_event), self.window, &mut self.flows, &self.connections);
+        let counted = (&self.connections, &mut self.stacks);
+        self.changes.apply((now, is_first_event), self.window, &mut self.flows, counted);
     }
 
     /// Whether the run goes on: the caller has not stopped it, and not too many packets are in flight.
@@ -257,7 +267,7 @@ impl<'a> Simulation<'a> {
     fn go_on(&mut self, supervision: &Supervision<'_>) -> ControlFlow<Option<()>> {
         if supervision.stop.load(Ordering::Relaxed) {
             ControlFlow::Break(None)
-        } else if self.check_in_flight(supervision.max_in_flight) {
+        } else if self.stacks.failure().is_none() && self.check_in_flight(supervision.max_in_flight) {
             ControlFlow::Continue(())
         } else {
             ControlFlow::Break(Some(()))

@@ -43,6 +43,7 @@ impl Forwarding<Payload> for Simulation<'_> {
                 (None, false)
             }
             PacketKind::Report => (None, false),
+            PacketKind::CarriedData | PacketKind::CarriedControl => self.drop_carried(packet),
         };
         self.ledger.enter(Drop { at, flow, is_segment }, self.horizon(), self.window);
     }
@@ -61,6 +62,7 @@ impl Forwarding<Payload> for Simulation<'_> {
             }
             PacketKind::Ack => copy.payload = self.reports.copy(&packet.payload),
             PacketKind::Report => {}
+            PacketKind::CarriedData | PacketKind::CarriedControl => self.copy_carried(packet),
         }
         copy
     }
@@ -73,7 +75,8 @@ impl Forwarding<Payload> for Simulation<'_> {
     #[cold]
     fn on_entering(&mut self, link: u32, at: Time, packet: &Packet<Payload>) {
         if let Some(capture) = &mut self.capture {
-            capture.see_entering(link, at, packet, &mut self.reports);
+            let carried = self.stacks.carried(packet);
+            capture.see_entering(link, at, (packet, carried), &mut self.reports);
         }
     }
 
@@ -86,7 +89,7 @@ impl Forwarding<Payload> for Simulation<'_> {
     fn answer(&mut self, at: Time, packet: &mut Packet<Payload>) -> Option<u32> {
         let owner = packet.owner;
         if let Some(capture) = &mut self.capture {
-            capture.see_arrived(at, packet, &self.reports);
+            capture.see_arrived(at, (packet, None), &self.reports);
         }
         if self.connections[owner].receiver.is_delaying() {
             self.acknowledge_waiting(at, packet);
@@ -138,7 +141,8 @@ impl Simulation<'_> {
     #[inline(never)]
     fn see_delivered(&mut self, slot: u32) {
         if let Some(capture) = &mut self.capture {
-            capture.see_arrived(self.network.now, self.network.in_flight.packet(slot), &self.reports);
+            let packet = self.network.in_flight.packet(slot);
+            capture.see_arrived(self.network.now, (packet, self.stacks.carried(packet)), &self.reports);
         }
     }
 
@@ -288,6 +292,7 @@ impl Simulation<'_> {
                 self.fingerprint.note(self.network.now, Noted::Report, packet.owner, u64::from(packet.size));
                 self.on_report(&packet);
             }
+            PacketKind::CarriedData | PacketKind::CarriedControl => self.deliver_carried(&packet),
         }
     }
 
@@ -325,7 +330,7 @@ impl Simulation<'_> {
 
     /// A packet has reached the receiver of a flow, and new bytes its application.
     #[inline]
-    fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64, packet: &Packet<Payload>) {
+    pub(super) fn count_delivered(&mut self, at: Time, flow: u32, bytes: u64, packet: &Packet<Payload>) {
         let is_measured = self.window.contains(at);
         let hot = self.flows.hot_mut(flow);
         if is_measured {

@@ -1,6 +1,7 @@
 //! Packet contents. A packet and its slot take one cache line of 64 bytes; its fields are whole words, so that it
 //! moves as a few vectors.
 
+use crate::transport::End;
 use dumbbell_net::{Packet, Report};
 use dumbbell_tcp::{AckSegment, DataSegment, SackBlocks};
 use dumbbell_units::{Ecn, Time, prefetch};
@@ -25,6 +26,8 @@ const RETRANSMISSION: u32 = 2;
 const ECN: u32 = 4;
 /// In a datagram: an impairment has made it.
 const COPY: u32 = 1;
+/// In a packet of a stack that is not ours: it goes to the sender of its flow.
+const TO_SENDER: u32 = 1;
 /// Bits of the flags.
 const FLAGS: u32 = 3;
 
@@ -91,6 +94,27 @@ impl Payload {
     /// True if a datagram is a copy, whose bytes are not new.
     pub(super) fn is_copy(&self) -> bool {
         self.flags & COPY != 0
+    }
+
+    /// A packet of a connection of a stack that is not ours, whose bytes are in this buffer.
+    pub(super) fn of_carried((connection, buffer): (u32, u32), to: End) -> Self {
+        let flags = if to == End::Sender { TO_SENDER } else { 0 };
+        Payload { number: u64::from(connection), detail: buffer, flags, ..Payload::default() }
+    }
+
+    /// The connection of such a packet.
+    pub(super) fn connection(&self) -> u32 {
+        self.number as u32
+    }
+
+    /// The buffer of such a packet.
+    pub(super) fn buffer(&self) -> u32 {
+        self.detail
+    }
+
+    /// The end to which such a packet is addressed.
+    pub(super) fn to(&self) -> End {
+        if self.flags & TO_SENDER == 0 { End::Receiver } else { End::Sender }
     }
 
     /// The flow of a data packet.

@@ -5,6 +5,7 @@ use crate::quantity::{Measure, Quantity};
 use crate::scenario::{Chosen, Scenario};
 use crate::supervision::{Excess, Overflow};
 use crate::trace::{FlowEvent, Recording, TransferRow};
+use crate::transport::Shown;
 use dumbbell_net::Link;
 use dumbbell_net::waits::Records;
 use dumbbell_tcp::{DataSegment, Sender, TcpEventKind};
@@ -56,6 +57,21 @@ fn shown(sender: &Sender, quantity: &Quantity) -> Option<f64> {
         | Measure::Marks
         | Measure::Losses => None,
     }
+}
+
+/// The value of a quantity that stacks show, `None` for other quantities.
+fn of_stack(shown: &Shown, quantity: &Quantity) -> Option<Option<f64>> {
+    let Quantity::Measured(measure) = quantity else { return None };
+    let segments = |bytes: f64| bytes / f64::from(shown.mss.max(1));
+    Some(match measure {
+        Measure::Cwnd => shown.cwnd.map(segments),
+        Measure::Ssthresh => shown.ssthresh.filter(|ssthresh| ssthresh.is_finite()).map(segments),
+        Measure::FlightSize => shown.in_flight.map(|bytes| segments(bytes as f64)),
+        Measure::Srtt => shown.srtt,
+        Measure::Rto => shown.rto,
+        Measure::SeqAcked => Some(shown.acknowledged as f64),
+        _ => return None,
+    })
 }
 
 #[derive(Clone, Debug)]
@@ -158,6 +174,22 @@ impl Probes {
             let recording = &mut self.recordings[number as usize];
             if let Some(value) = shown(sender, &recording.quantity) {
                 recording.record(at, Some(value));
+            }
+        }
+    }
+
+    /// True if a probe records quantities of the senders of a flow that a stack shows.
+    pub(super) fn shows_senders(&self, flow: u32) -> bool {
+        let of_senders = |quantity: Quantity| of_stack(&Shown::default(), &quantity).is_some();
+        self.quantities(&self.of_flows[flow as usize]).any(of_senders)
+    }
+
+    /// Records what a stack shows of a connection.
+    pub(super) fn record_shown(&mut self, flow: u32, at: Time, shown: &Shown) {
+        for &number in &self.of_flows[flow as usize] {
+            let recording = &mut self.recordings[number as usize];
+            if let Some(value) = of_stack(shown, &recording.quantity) {
+                recording.record(at, value);
             }
         }
     }

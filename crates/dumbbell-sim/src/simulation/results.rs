@@ -5,6 +5,7 @@ use super::work::Work;
 use crate::forwarding::Forwarding;
 use crate::outcome::{FlowOutcome, LinkOutcome, Outcome, Percentiles};
 use crate::supervision::Overflow;
+use crate::transport::End;
 use dumbbell_net::PacketKind;
 
 impl Simulation<'_> {
@@ -13,6 +14,10 @@ impl Simulation<'_> {
         if let Some(overflow) = self.overflow {
             return self.overflowed(overflow);
         }
+        if let Some(failure) = self.stacks.failure().cloned() {
+            let (seed, run) = (self.seed, self.run);
+            return Outcome { seed, run, failure: Some(failure), ..Outcome::default() };
+        }
         self.merge_all_arrived();
         self.settle_counts();
         for owner in self.connections.owners() {
@@ -20,6 +25,7 @@ impl Simulation<'_> {
                 self.count_connection(owner);
             }
         }
+        self.end_carried();
         self.record_unfinished();
         self.ledger.close(self.network.packet_count());
         let now = self.network.now;
@@ -50,6 +56,7 @@ impl Simulation<'_> {
             recordings: self.probes.into_recordings(),
             journal: self.journal,
             overflow: None,
+            failure: None,
         }
     }
 
@@ -86,6 +93,9 @@ impl Simulation<'_> {
         let in_flight = self.network.packets().filter_map(|packet| match packet.kind {
             PacketKind::Data | PacketKind::Syn => Some(packet.payload.flow()),
             PacketKind::Datagram => Some(packet.owner),
+            PacketKind::CarriedData | PacketKind::CarriedControl => {
+                (packet.payload.to() == End::Receiver).then_some(packet.owner)
+            }
             PacketKind::Ack | PacketKind::Report => None,
         });
         in_flight.for_each(|flow| packets[flow as usize] += 1);

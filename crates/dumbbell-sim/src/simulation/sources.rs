@@ -33,14 +33,8 @@ impl Simulation<'_> {
         let is_start = !std::mem::replace(&mut self.flows[flow].has_started, true);
         let mut next = None;
         match &spec.source {
-            SourceSpec::Greedy(_) => {
-                let owner = self.open(flow, u64::MAX, None);
-                self.pump(owner);
-            }
-            SourceSpec::Transfer(transfer) => {
-                let owner = self.open(flow, transfer.size.0, None);
-                self.pump(owner);
-            }
+            SourceSpec::Greedy(_) => self.begin(flow, u64::MAX),
+            SourceSpec::Transfer(transfer) => self.begin(flow, transfer.size.0),
             SourceSpec::Tcplib(tcplib) => {
                 let Some(mut random) = self.flows[flow].random.take() else { return };
                 if !is_start {
@@ -56,6 +50,9 @@ impl Simulation<'_> {
             }
             source if source.is_workload() => {
                 self.on_work(flow, is_start);
+                if let Some(number) = self.stacks.of(flow) {
+                    self.pump_stack(number);
+                }
                 return;
             }
             _ => next = self.send_datagrams(flow, is_start),
@@ -70,6 +67,9 @@ impl Simulation<'_> {
 
     fn stop_flow(&mut self, flow: u32) {
         self.flows[flow].has_stopped = true;
+        if let Some(number) = self.stacks.of(flow) {
+            self.stop_carried(flow, number);
+        }
         for owner in self.connections.of_flow(flow) {
             let connection = &mut self.connections[owner];
             connection.sender.close();

@@ -244,8 +244,10 @@ impl Simulation<'_> {
                 self.count_work(flow, |work| {
                     work.kept.get_mut(slot as usize).map(Option::take);
                 });
-                if let Some(kept) = kept {
-                    self.close(kept.owner);
+                match kept {
+                    Some(kept) if self.stacks.of(flow).is_some() => self.close_kept(kept.owner),
+                    Some(kept) => self.close(kept.owner),
+                    None => {}
                 }
             }
             Order::Begin => self.count_work(flow, |work| {
@@ -276,13 +278,22 @@ impl Simulation<'_> {
     /// that is kept, because `open` tells the sender that everything is written.
     fn begin_transfer(&mut self, flow: u32, bytes: u64, over: Option<u32>) {
         let used = over.and_then(|slot| self.kept(flow, slot));
+        let is_carried = self.stacks.of(flow).is_some();
         let (owner, number) = match used {
             Some(Kept { owner, number }) => {
-                self.connections[owner].sender.write(bytes);
+                if is_carried {
+                    self.write_carried(owner, bytes);
+                } else {
+                    self.connections[owner].sender.write(bytes);
+                }
                 (owner, number)
             }
             None => {
-                let owner = self.open(flow, bytes, None);
+                let owner = if is_carried {
+                    self.open_carried(flow, bytes, over.is_some())
+                } else {
+                    self.open(flow, bytes, None)
+                };
                 (owner, self.flows[flow].totals.connections)
             }
         };
@@ -297,20 +308,18 @@ impl Simulation<'_> {
                 work.kept[slot] = Some(Kept { owner, number });
             }
         });
-        let (now, restarts) = (self.network.now, self.flows[flow].restarts);
+        let (began, restarts) = (self.network.now, self.flows[flow].restarts);
+        let task = Task { began, bytes, end: 0, over, number, opens, restarts, before: (0, 0) };
+        if is_carried {
+            let before = if opens { (0, 0) } else { self.counters_of_carried(owner) };
+            self.stacks.connection_mut(owner).task = Some(Box::new(Task { before, ..task }));
+            return;
+        }
         let connection = &mut self.connections[owner];
-        let task = Task {
-            began: now,
-            bytes,
-            end: connection.sender.snd_max() + bytes,
-            over,
-            number,
-            opens,
-            restarts,
-            before: counters(connection.sender.stats()),
-        };
+        let before = counters(connection.sender.stats());
+        let end = connection.sender.snd_max() + bytes;
+        connection.task = Some(Box::new(Task { end, before, ..task }));
         connection.writes_on = false;
-        connection.task = Some(Box::new(task));
         self.pump(owner);
     }
 
@@ -325,9 +334,11 @@ impl Simulation<'_> {
         };
         let flow = connection.flow;
         let is_complete = connection.sender.snd_una() >= task.end;
-        let is_kept = task.over.is_some() && self.is_current(flow, &task);
-        self.connections[owner].writes_on = is_kept;
-        self.end_transfer(owner, flow, &task, is_complete);
+        let is_kept = self.keeps(flow, &task);
+        let connection = &mut self.connections[owner];
+        connection.writes_on = is_kept;
+        let counters = counters(connection.sender.stats());
+        self.end_transfer(flow, &task, counters, is_complete);
         if !is_kept {
             self.close(owner);
         }
@@ -338,14 +349,24 @@ impl Simulation<'_> {
     pub(super) fn give_up_transfer(&mut self, owner: u32) {
         let connection = &mut self.connections[owner];
         let Some(task) = connection.task.take() else { return };
-        let flow = connection.flow;
+        let (flow, counters) = (connection.flow, counters(connection.sender.stats()));
+        self.give_up_task(flow, &task, counters);
+    }
+
+    /// The connection of a transfer is given up, whose counters are now these.
+    pub(super) fn give_up_task(&mut self, flow: u32, task: &Task, counters: (u64, u64)) {
         if let Some(slot) = task.over {
             self.count_work(flow, |work| {
                 work.kept.get_mut(slot as usize).map(Option::take);
             });
         }
-        self.end_transfer(owner, flow, &task, false);
-        self.tell_end(flow, &task, false);
+        self.end_transfer(flow, task, counters, false);
+        self.tell_end(flow, task, false);
+    }
+
+    /// True if the connection of a transfer stays open after it.
+    pub(super) fn keeps(&self, flow: u32, task: &Task) -> bool {
+        task.over.is_some() && self.is_current(flow, task)
     }
 
     /// True unless the flow has stopped since a transfer began.
@@ -354,7 +375,7 @@ impl Simulation<'_> {
         !state.has_stopped && state.restarts == task.restarts
     }
 
-    fn tell_end(&mut self, flow: u32, task: &Task, is_complete: bool) {
+    pub(super) fn tell_end(&mut self, flow: u32, task: &Task, is_complete: bool) {
         if !self.is_current(flow, task) {
             return;
         }
@@ -366,9 +387,14 @@ impl Simulation<'_> {
         });
     }
 
-    /// Measures a transfer that has ended.
-    fn end_transfer(&mut self, owner: u32, flow: u32, task: &Task, is_complete: bool) {
-        let (retransmitted, timeouts) = counters(self.connections[owner].sender.stats());
+    /// Measures a transfer that has ended; the counters of its connection are now these.
+    pub(super) fn end_transfer(
+        &mut self,
+        flow: u32,
+        task: &Task,
+        (retransmitted, timeouts): (u64, u64),
+        is_complete: bool,
+    ) {
         let counts = (retransmitted - task.before.0, timeouts - task.before.1);
         let completion = is_complete.then(|| self.network.now.since(task.began));
         let (tcp, counts_groups) = (self.tcp(flow), self.counts_groups(flow));
@@ -424,8 +450,8 @@ impl Simulation<'_> {
             if connection.is_open
                 && let Some(task) = connection.task.take()
             {
-                let flow = connection.flow;
-                self.end_transfer(owner, flow, &task, false);
+                let (flow, counters) = (connection.flow, counters(connection.sender.stats()));
+                self.end_transfer(flow, &task, counters, false);
             }
         }
         self.flows.numbers().for_each(|flow| self.drop_group(flow));

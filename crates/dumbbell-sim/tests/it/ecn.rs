@@ -22,7 +22,7 @@ fn behind(queue: &str, ecn: &str) -> (u64, u64, u64, f64) {
         "links": [link("r1", "r2"), link("r2", "r1")], "flows": [flow(0), flow(1), flow(2), flow(3)],
     }));
     let bottleneck = &outcome.links[0];
-    let again = outcome.flows.iter().map(|flow| flow.segments_retransmitted).sum();
+    let again = outcome.flows.iter().filter_map(|flow| flow.segments_retransmitted).sum();
     (bottleneck.marks, bottleneck.drops_early, again, bottleneck.utilization)
 }
 

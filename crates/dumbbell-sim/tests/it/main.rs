@@ -26,6 +26,7 @@ mod recovery;
 mod slow_starts;
 mod steps;
 mod theory;
+mod transports;
 mod variants;
 mod vegas_invariant;
 mod workloads;
