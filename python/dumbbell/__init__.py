@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from dumbbell.errors import IdenticalRunsWarning as IdenticalRunsWarning
     from dumbbell.errors import ScenarioError as ScenarioError
     from dumbbell.errors import ScenarioWarning as ScenarioWarning
+    from dumbbell.errors import TransportError as TransportError
     from dumbbell.evaluation import evaluate as evaluate
     from dumbbell.library import Library as Library
+    from dumbbell.parts import Transport as Transport
     from dumbbell.permission import allow as allow
     from dumbbell.runs import Job as Job
     from dumbbell.runs import Run as Run
@@ -57,9 +59,17 @@ _MODULES = {
     "conformance": ["check"],
     "control": ["Control"],
     "engine": ["catalogue", "schema", "version"],
-    "errors": ["ControlError", "EngineError", "IdenticalRunsWarning", "ScenarioError", "ScenarioWarning"],
+    "errors": [
+        "ControlError",
+        "EngineError",
+        "IdenticalRunsWarning",
+        "ScenarioError",
+        "ScenarioWarning",
+        "TransportError",
+    ],
     "evaluation": ["evaluate"],
     "library": ["Library"],
+    "parts": ["Transport"],
     "permission": ["allow"],
     "runs": ["Job", "Run", "Runs", "RunsInterrupted", "run", "run_many"],
     "scenario": ["Scenario"],

@@ -22,6 +22,7 @@ __all__ = [
     "Segment",
     "Setup",
     "Stated",
+    "TransportError",
     "Undo",
     "catalogue",
     "check",
@@ -37,6 +38,7 @@ __all__ = [
 
 class EngineError(RuntimeError): ...
 class ControlError(ValueError): ...
+class TransportError(RuntimeError): ...
 
 class ScenarioError(ValueError):
     field: str

@@ -5,8 +5,8 @@ and, for a misspelt name, a near miss. A setting that is accepted but has no eff
 replications that do not differ give an `IdenticalRunsWarning`. An interrupted batch raises `dumbbell.RunsInterrupted` (a
 `KeyboardInterrupt`) with the completed runs. A run in real time raises `MachineError` if the machine lacks
 something, and `RealTimeError` if something else went wrong. A congestion control of the user with an invalid window raises
-`ControlError`. An engine that detects an internal error raises `EngineError`. Files
-that cannot be read raise `OSError`; result files raise `ResultsError`.
+`ControlError`, and a transport of others that cannot be started or fails a `TransportError`. An engine that detects an
+internal error raises `EngineError`. Files that cannot be read raise `OSError`; result files raise `ResultsError`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import shlex
 import sys
 from collections.abc import Iterable
 
-from dumbbell._engine import ControlError, EngineError, ScenarioError
+from dumbbell._engine import ControlError, EngineError, ScenarioError, TransportError
 
 # A longer value is cut in an error.
 LONGEST_SHOWN = 200
@@ -30,6 +30,7 @@ __all__ = [
     "ResultsError",
     "ScenarioError",
     "ScenarioWarning",
+    "TransportError",
     "installation",
     "refusal",
 ]

@@ -5,11 +5,18 @@ use crate::{ControlError, refused};
 use dumbbell_library::{Library, LibraryHost};
 use dumbbell_sim::congestion::external::ExternalParams;
 use dumbbell_sim::congestion::{Algorithm, External, ExternalHost, conformance};
+use dumbbell_sim::transport::TransportHost;
 use dumbbell_sim::{Scenario, Stated};
 use dumbbell_units::Value;
 use dumbbell_units::spec::{Field, Members, Node, SpecError};
 use pyo3::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+
+/// The transports that run here besides the engine's TCP.
+pub fn transports() -> &'static [Arc<dyn TransportHost>] {
+    static HOSTS: LazyLock<Vec<Arc<dyn TransportHost>>> = LazyLock::new(Vec::new);
+    &HOSTS
+}
 
 /// The hosts of a batch. What a control does wrong ends it.
 pub struct Hosts {

@@ -97,7 +97,9 @@ fn schema() -> String {
 /// Everything that a scenario can name, as JSON text.
 #[pyfunction(name = "catalogue")]
 fn catalogue_text() -> String {
-    catalogue::entries().to_string()
+    let mut entries = catalogue::entries();
+    entries["transports"] = hosts::transports().iter().map(|host| host.entry()).collect();
+    entries.to_string()
 }
 
 /// How an external congestion control violates a property that every algorithm has, as a sentence; `None` if it has all.

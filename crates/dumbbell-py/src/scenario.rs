@@ -1,5 +1,6 @@
 //! A scenario as the engine has read it, and quantities in base units.
 
+use crate::hosts::transports;
 use crate::refused;
 use dumbbell_sim::{Scenario, Stated};
 use dumbbell_units::spec::{Field, Node};
@@ -23,7 +24,8 @@ impl PyStated {
             "json" => Stated::from_json(text),
             other => return Err(not_accepted("format", other, FORMATS)),
         };
-        read.map(PyStated).map_err(|error| refused(&error))
+        let complete = read.and_then(|stated| stated.complete(transports()));
+        complete.map(PyStated).map_err(|error| refused(&error))
     }
 
     /// Its canonical JSON text: every default stated, every unit in its base form.

@@ -158,6 +158,10 @@ pub trait TransportHost: Debug + Send + Sync {
     /// The name by which scenarios state it.
     fn name(&self) -> &'static str;
 
+    /// Its entry in the catalogue: `name`, `summary`, `version` and `parameters`, the last as
+    /// [`catalogue`](dumbbell_units::spec::catalogue) gives them.
+    fn entry(&self) -> Value;
+
     /// What a flow states, with version, digest and all parameters.
     ///
     /// # Errors

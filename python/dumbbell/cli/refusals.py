@@ -26,6 +26,7 @@ from dumbbell.errors import (
     IdenticalRunsWarning,
     ScenarioError,
     ScenarioWarning,
+    TransportError,
 )
 from dumbbell.printable import printable
 from dumbbell.tracebacks import frames_of
@@ -139,7 +140,7 @@ def guarded(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
                 warnings.showwarning = show
                 command(*args, **kwargs)
             sys.stdout.flush()
-        except (ControlError, ScenarioError) as error:
+        except (ControlError, ScenarioError, TransportError) as error:
             refuse(str(error))
         except BrokenPipeError:
             _unwritten(sys.stdout)

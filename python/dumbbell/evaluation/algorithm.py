@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from dumbbell import transports
 from dumbbell.control import Control
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.external import changed, made, title
-from dumbbell.parts import External
+from dumbbell.parts import External, Transport
 from dumbbell.permission import PREFIXES
 from dumbbell.scenario import Flow, Link, Scenario, Tcp
 
@@ -41,6 +42,8 @@ class Algorithm:
         Name and parameters as figures and tables show them.
     external
         The control, if it is one of the user's.
+    transport
+        The transport of its flows, if it is not the engine's TCP.
     """
 
     name: str
@@ -48,18 +51,19 @@ class Algorithm:
     text: str
     label: str
     external: External | None = None
+    transport: Transport | None = None
 
     def __hash__(self) -> int:
         return hash(self.text)
 
     @property
     def recovery(self) -> str:
-        """The loss recovery in words: SACK, or the one that the algorithm brings."""
+        """The loss recovery in words: SACK, or the one that the algorithm or its transport brings."""
         return "SACK" if self._accepts_sack else "its own recovery"
 
     @property
     def _accepts_sack(self) -> bool:
-        return self.external is not None or _accepts_sack(self.name)
+        return self.external is not None or (self.transport is None and _accepts_sack(self.name))
 
     def accepts(self, **changes: Any) -> bool:
         """Return whether the engine accepts this algorithm with some fields of `Tcp`."""
@@ -69,14 +73,23 @@ class Algorithm:
             return False
         return True
 
-    def tcp(self, **changes: Any) -> Tcp:
+    def tcp(self, **changes: Any) -> Tcp | Transport:
         """Return connections with this algorithm: RFC defaults, an initial window of 10 segments, SACK if it is accepted.
 
         Parameters
         ----------
         **changes
             Further fields of `Tcp`.
+
+        Raises
+        ------
+        ScenarioError
+            The algorithm has another transport, which does not take these fields.
         """
+        if self.transport is not None:
+            for field, value in changes.items():
+                raise refusal(field, value, f"nothing: {self.transport.name} has its own rules")
+            return self.transport
         settings: dict[str, Any] = {"initial_window": INITIAL_WINDOW, **changes}
         if self.external is not None:
             return Tcp(external=self.external, **{"recovery": RECOVERY, **settings})
@@ -94,8 +107,9 @@ def algorithm(text: str | External | type[Control], field: str = "algorithm") ->
     Parameters
     ----------
     text
-        A name of the registry, optionally with parameters: ``"vegas:alpha=2,beta=4"``; ``"python:module.Class"`` or
-        ``"library:aimd.so"``, also with parameters; or a `dumbbell.Control` or `dumbbell.Library`.
+        A name of the registry, optionally with parameters: ``"vegas:alpha=2,beta=4"``; a transport with its congestion
+        control, ``"quinn:bbr"``, also with parameters; ``"python:module.Class"`` or ``"library:aimd.so"``, also with
+        parameters; or a `dumbbell.Control` or `dumbbell.Library`.
     field
         Where the text was found, for the error.
 
@@ -119,19 +133,42 @@ def algorithm(text: str | External | type[Control], field: str = "algorithm") ->
         name, rest = (before, after) if "=" in after else (text, "")
         return _of_user(made(name, written_parameters(rest, field, text), field))
     name, _, rest = text.strip().partition(":")
+    if name in transports.parameters():
+        return _over(name, rest, field, text)
     known = _algorithms()
     names = [*known, *(one for one in _variants() if one not in known)]
     if name not in names:
-        choices = f"{', '.join(names)}; or one of your own: python:module.Class or library:FILE"
+        carried = ", ".join(f"{one}:NAME" for one in transports.parameters())
+        own = "or one of your own: python:module.Class or library:FILE"
+        choices = f"{', '.join(names)}; over another transport: {carried}; {own}"
         raise refusal(field, name, choices, names=names, problem="is not registered")
     parameters = written_parameters(rest, field, text)
-    accepted = known.get(name, ())
+    _refuse_unknown(parameters, known.get(name, ()), f"{field}.{name}")
+    written = _text(name, parameters)
+    return _accepted(Algorithm(name=name, parameters=parameters, text=written, label=written))
+
+
+def _over(name: str, rest: str, field: str, text: str) -> Algorithm:
+    """Return a congestion control of another transport, written as ``quinn:bbr`` or ``quinn:bbr,mtu=1400 bytes``."""
+    first, comma, others = rest.partition(",")
+    if first and "=" not in first:
+        rest = f"{transports.CONGESTION}={first}{comma}{others}"
+    parameters = written_parameters(rest, field, text)
+    _refuse_unknown(parameters, transports.parameters()[name], f"{field}.{name}")
+    shown = {key: value for key, value in parameters.items() if key != transports.CONGESTION}
+    title = ":".join(
+        [name, *([str(parameters[transports.CONGESTION])] if len(shown) < len(parameters) else [])]
+    )
+    label = ",".join([title, *(f"{key}={_written(value)}" for key, value in shown.items())])
+    made = Transport(name, **parameters)
+    return _accepted(Algorithm(name=name, parameters=parameters, text=label, label=label, transport=made))
+
+
+def _refuse_unknown(parameters: Mapping[str, Any], accepted: Sequence[str], field: str) -> None:
     for key in parameters:
         if key not in accepted:
             listed = ", ".join(accepted) or "none for this name"
-            raise refusal(f"{field}.{name}", key, listed, names=accepted, problem="is not a parameter")
-    written = _text(name, parameters)
-    return _accepted(Algorithm(name=name, parameters=parameters, text=written, label=written))
+            raise refusal(field, key, listed, names=accepted, problem="is not a parameter")
 
 
 def _of_user(external: External) -> Algorithm:
@@ -218,7 +255,7 @@ def _accepts_sack(name: str) -> bool:
     return True
 
 
-def _smallest(tcp: Tcp) -> Scenario:
+def _smallest(tcp: Tcp | Transport) -> Scenario:
     """Return a scenario of one flow."""
     ends = [("a", "b"), ("b", "a")]
     links = [

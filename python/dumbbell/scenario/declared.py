@@ -16,18 +16,21 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dumbbell.engine import catalogue, schema
-from dumbbell.parts import Data, External, Part
+from dumbbell.parts import Data, External, Part, Transport
 
 MODULE = "dumbbell.scenario.builders"
 """The module that has the classes, for pickles."""
 
 
 class FlowPart(Part):
-    """A flow; a congestion control given as its ``tcp`` stands for a `Tcp` that has it."""
+    """A flow; a congestion control given as its ``tcp`` stands for a `Tcp` that has it, a `Transport` for its transport."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         tcp = self.__dict__["tcp"]
+        if isinstance(tcp, Transport) and self.__dict__["transport"] is None:
+            self.__dict__.update(tcp=None, transport=tcp)
+            return
         if isinstance(tcp, External):
             self.__dict__["tcp"] = part("Tcp")(external=tcp)
         elif isinstance(tcp, family("Congestion")):

@@ -21,12 +21,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dumbbell.parts import Data, External, Part
+from dumbbell.parts import Data, External, Part, Transport
 '''
 
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
-ALSO = {("Flow", "tcp"): ("Congestion", "External"), ("Tcp", "external"): ("External",)}
+ALSO = {
+    ("Flow", "tcp"): ("Congestion", "External", "Transport"),
+    ("Flow", "transport"): ("Transport",),
+    ("Tcp", "external"): ("External",),
+}
 """What else a field accepts, by its class and its name."""
 
 

@@ -165,6 +165,10 @@ impl TransportHost for FixedHost {
         "fixed"
     }
 
+    fn entry(&self) -> Value {
+        json!({ "name": "fixed", "summary": "A fixed window.", "version": "1", "parameters": [] })
+    }
+
     fn complete(&self, flow: &str, spec: &TransportSpec) -> Result<TransportSpec, SpecError> {
         if !["", "1"].contains(&spec.version.as_str()) {
             let field = format!("flows.{flow}.transport.version");
