@@ -74,6 +74,8 @@ pub(super) struct Stacks {
     open: Vec<Vec<u32>>,
     buffers: Vec<Buffer>,
     free: Vec<u32>,
+    /// Traced flows to which something has happened at this instant.
+    touched: Vec<u32>,
     /// Why the run cannot go on.
     failure: Option<String>,
 }
@@ -324,14 +326,26 @@ impl Simulation<'_> {
         self.pump_stack(number);
     }
 
-    /// Sends what a stack has to send, and carries out what has happened to its connections.
+    /// Sends what a stack has to send, carries out what has happened to its connections, and records what they show.
     pub(super) fn pump_stack(&mut self, number: u32) {
+        let mut has_sent = self.drain_stack(number);
+        while let Some(flow) = self.stacks.touched.pop() {
+            self.record_carried(flow);
+            if self.stacks.touched.is_empty() {
+                has_sent |= self.drain_stack(number);
+            }
+        }
+        self.arm_stack(number, has_sent);
+    }
+
+    /// True if the stack has sent something.
+    fn drain_stack(&mut self, number: u32) -> bool {
         let now = self.network.now;
         let mut has_sent = false;
         loop {
             let slot = self.stacks.take_buffer();
             let mut bytes = std::mem::take(&mut self.stacks.buffers[slot as usize].bytes);
-            let Some(stack) = self.stacks.stack(number) else { return };
+            let Some(stack) = self.stacks.stack(number) else { return has_sent };
             if let Some(transmit) = stack.poll_transmit(now, &mut bytes) {
                 let buffer = &mut self.stacks.buffers[slot as usize];
                 *buffer = Buffer { hash: words_hash(&bytes), bytes, copies: 1 };
@@ -344,10 +358,16 @@ impl Simulation<'_> {
             self.stacks.free.push(slot);
             match event {
                 Some(event) => self.on_stack_event(event),
-                None => break,
+                None => return has_sent,
             }
         }
-        self.arm_stack(number, has_sent);
+    }
+
+    /// Something has happened to a flow.
+    fn touch(&mut self, flow: u32) {
+        if self.flows.hot(flow).is_traced && !self.stacks.touched.contains(&flow) {
+            self.stacks.touched.push(flow);
+        }
     }
 
     /// Keeps the event of a stack's deadline pending.
@@ -383,6 +403,7 @@ impl Simulation<'_> {
             self.flows.hot_mut(flow).count_sent(size, is_measured);
         }
         self.ledger.count_sent();
+        self.touch(flow);
         let hash = self.stacks.buffers[buffer as usize].hash;
         self.fingerprint.note(now, Noted::CarriedSent, flow, hash ^ u64::from(is_forward));
         let label = self.stacks.connections.get(connection as usize).map_or(flow, |known| known.label);
@@ -440,10 +461,8 @@ impl Simulation<'_> {
         if to == End::Receiver {
             self.count_delivered(now, flow, delivered, packet);
         }
+        self.touch(flow);
         self.pump_stack(number);
-        if self.flows.hot(flow).is_traced {
-            self.record_carried(flow);
-        }
     }
 
     /// Records what the connections of a traced flow show.
