@@ -20,6 +20,7 @@ MOST_STEPS = 64
 _SHORT_FORMS = {
     "nodes": "name",
     "tcp": "variant",
+    "transport": "name",
     "congestion": "name",
     "queue": "kind",
     "source": "kind",

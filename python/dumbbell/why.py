@@ -344,8 +344,15 @@ def _found(run: Explained, name: str) -> int:
     if not isinstance(name, str) or name not in names:
         raise refusal("flow", name, ", ".join(names), names=names)
     place = names.index(name)
-    if _flows(run)[place].get("tcp") is None:
-        raise refusal("flow", name, "a flow over TCP", problem="sends datagrams and has no window")
+    stated = _flows(run)[place]
+    if stated.get("tcp") is None:
+        carrier = (stated.get("transport") or {}).get("name")
+        lacks = (
+            f"is carried by {carrier}, which keeps no journal"
+            if carrier
+            else "sends datagrams and has no window"
+        )
+        raise refusal("flow", name, "a flow over the engine's TCP", problem=lacks)
     return place
 
 

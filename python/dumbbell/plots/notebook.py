@@ -84,7 +84,7 @@ def scenario_html(scenario: Scenario) -> str:
             "flow": flow["name"],
             "from": flow["from"],
             "to": flow["to"],
-            "tcp": _short(flow.get("tcp")),
+            "tcp": _short(flow.get("tcp") or flow.get("transport")),
             "source": _short(flow.get("source")),
             "start": _short(flow.get("start")),
         }
