@@ -1,0 +1,396 @@
+//! One connection of quinn with both its ends.
+
+use super::watched::Watched;
+use crate::pairs::{Change, Pair, Sent, Writes};
+use crate::wire::{self, Route, UDP_HEADERS};
+use bytes::{Bytes, BytesMut};
+use dumbbell_sim::transport::{End, Shown};
+use dumbbell_units::{Ecn, Time};
+use quinn_proto::{
+    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Endpoint, Event, StreamEvent, StreamId,
+    VarInt,
+};
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// Data of the application.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+/// Data written ahead of what is acknowledged, in congestion windows; and at least these bytes.
+const AHEAD: (u64, u64) = (4, 1 << 16);
+
+/// One end of a connection.
+#[derive(Debug)]
+struct Side {
+    endpoint: Endpoint,
+    connection: Option<(ConnectionHandle, Connection)>,
+    /// Datagrams of the endpoint itself.
+    responses: VecDeque<Vec<u8>>,
+    /// Identification of the next packet.
+    ident: u16,
+    /// It had a connection, which it has forgotten.
+    is_drained: bool,
+}
+
+impl Side {
+    fn new(endpoint: Endpoint, connection: Option<(ConnectionHandle, Connection)>) -> Self {
+        Side { endpoint, connection, responses: VecDeque::new(), ident: 0, is_drained: false }
+    }
+
+    fn connection(&mut self) -> Option<&mut Connection> {
+        self.connection.as_mut().map(|(_, connection)| connection)
+    }
+
+    /// A datagram arrives.
+    fn receive(&mut self, now: Instant, remote: SocketAddr, ecn: Ecn, payload: &[u8]) {
+        let ecn = match ecn {
+            Ecn::NotEct => None,
+            Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+            Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+            Ecn::Ce => Some(EcnCodepoint::Ce),
+        };
+        let mut response = Vec::new();
+        match self.endpoint.handle(now, remote, None, ecn, BytesMut::from(payload), &mut response) {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if let Some((_, connection)) = self.connection.as_mut().filter(|(own, _)| *own == handle) {
+                    connection.handle_event(event);
+                }
+            }
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                if self.connection.is_some() || self.is_drained {
+                    // A copy of the first datagram that comes after the end of its connection.
+                    self.endpoint.ignore(incoming);
+                    return;
+                }
+                match self.endpoint.accept(incoming, now, &mut response, None) {
+                    Ok(accepted) => self.connection = Some(accepted),
+                    Err(refused) => self.responses.extend(refused.response.map(|_| response)),
+                }
+            }
+            Some(DatagramEvent::Response(_)) => self.responses.push_back(response),
+            None => {}
+        }
+    }
+
+    /// Passes events between the endpoint and its connection.
+    fn exchange(&mut self) {
+        let Some((handle, connection)) = &mut self.connection else { return };
+        while let Some(event) = connection.poll_endpoint_events() {
+            self.is_drained |= event.is_drained();
+            if let Some(answer) = self.endpoint.handle_event(*handle, event) {
+                connection.handle_event(answer);
+            }
+        }
+    }
+
+    /// Writes the next UDP payload. Returns its ECN codepoint.
+    fn transmit(&mut self, now: Instant, payload: &mut Vec<u8>) -> Option<Ecn> {
+        payload.clear();
+        if let Some(response) = self.responses.pop_front() {
+            payload.extend_from_slice(&response);
+            return Some(Ecn::NotEct);
+        }
+        let transmit = self.connection()?.poll_transmit(now, 1, payload);
+        self.exchange();
+        let transmit = transmit?;
+        payload.truncate(transmit.size);
+        Some(match transmit.ecn {
+            None => Ecn::NotEct,
+            Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+            Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+            Some(EcnCodepoint::Ce) => Ecn::Ce,
+        })
+    }
+}
+
+/// What the receiver's packets with acknowledgements acknowledge, by their identification. The sender's interface does
+/// not show it.
+#[derive(Debug, Default)]
+struct Acks {
+    on_way: VecDeque<(u16, u64)>,
+}
+
+impl Acks {
+    fn send(&mut self, ident: u16, delivered: u64) {
+        self.on_way.push_back((ident, delivered));
+    }
+
+    /// Bytes that a packet acknowledges; `None` if it has no acknowledgement, or a later packet came before it.
+    fn arrive(&mut self, ident: u16) -> Option<u64> {
+        while let Some(&(first, delivered)) = self.on_way.front() {
+            // Identifications wrap.
+            if ident.wrapping_sub(first) > u16::MAX / 2 {
+                return None;
+            }
+            self.on_way.pop_front();
+            if first == ident {
+                return Some(delivered);
+            }
+        }
+        None
+    }
+}
+
+/// A connection with both its ends.
+#[derive(Debug)]
+pub struct Quic {
+    route: Route,
+    base: Instant,
+    is_ecn_capable: bool,
+    writes: Writes,
+    client: Side,
+    server: Side,
+    /// The stream with the data.
+    stream: Option<StreamId>,
+    /// The end of the stream was written.
+    is_finished: bool,
+    is_over: bool,
+    acknowledged: u64,
+    delivered: u64,
+    /// Bytes for which the application was last told that they are acknowledged.
+    announced: Option<u64>,
+    data_packets: u64,
+    acks: Acks,
+    changes: VecDeque<Change>,
+    /// Buffer of UDP payloads.
+    payload: Vec<u8>,
+}
+
+impl Quic {
+    /// A connection whose client has begun.
+    pub(super) fn new(
+        route: Route,
+        base: Instant,
+        is_ecn_capable: bool,
+        writes: Writes,
+        (client, connection): (Endpoint, (ConnectionHandle, Connection)),
+        server: Endpoint,
+    ) -> Self {
+        Quic {
+            route,
+            base,
+            is_ecn_capable,
+            writes,
+            client: Side::new(client, Some(connection)),
+            server: Side::new(server, None),
+            stream: None,
+            is_finished: false,
+            is_over: false,
+            acknowledged: 0,
+            delivered: 0,
+            announced: None,
+            data_packets: 0,
+            acks: Acks::default(),
+            changes: VecDeque::new(),
+            payload: Vec::new(),
+        }
+    }
+
+    fn instant(&self, at: Time) -> Instant {
+        self.base + Duration::from_nanos(at.0)
+    }
+
+    fn side(&mut self, end: End) -> &mut Side {
+        match end {
+            End::Sender => &mut self.client,
+            End::Receiver => &mut self.server,
+        }
+    }
+
+    /// The client has news for its application, which then writes.
+    fn advance_client(&mut self, now: Instant) {
+        self.client.exchange();
+        while let Some(event) = self.client.connection().and_then(Connection::poll) {
+            match event {
+                Event::Stream(StreamEvent::Finished { .. }) => {
+                    self.acknowledged = self.writes.written;
+                    self.announce(now, true);
+                }
+                Event::ConnectionLost { .. } => self.give_up(),
+                _ => {}
+            }
+        }
+        self.feed();
+        if !self.writes.is_last && self.writes.written > 0 && self.acknowledged == self.writes.total {
+            self.announce(now, false);
+        }
+    }
+
+    /// Tells the application that everything is acknowledged, and closes the connection after the last data.
+    fn announce(&mut self, now: Instant, is_last: bool) {
+        if self.announced != Some(self.acknowledged) || is_last {
+            self.announced = Some(self.acknowledged);
+            self.changes.push_back(Change::Acknowledged);
+        }
+        if is_last {
+            self.is_over = true;
+            if let Some(connection) = self.client.connection() {
+                connection.close(now, VarInt::from_u32(0), Bytes::new());
+            }
+        }
+    }
+
+    fn give_up(&mut self) {
+        if !self.is_over {
+            self.is_over = true;
+            self.changes.push_back(Change::GivenUp);
+        }
+    }
+
+    /// Writes data of the application.
+    fn feed(&mut self) {
+        let Some((_, connection)) = &mut self.client.connection else { return };
+        if self.is_over || self.is_finished {
+            return;
+        }
+        let Some(stream) = self.stream.or_else(|| connection.streams().open(Dir::Uni)) else { return };
+        self.stream = Some(stream);
+        let ahead = (AHEAD.0 * connection.congestion_state().window()).max(AHEAD.1);
+        let mut room = (self.acknowledged + ahead).saturating_sub(self.writes.written).min(self.writes.left());
+        let mut sending = connection.send_stream(stream);
+        while room > 0 {
+            let chunk = Bytes::from_static(&ZEROS[..room.min(ZEROS.len() as u64) as usize]);
+            let Ok(written) = sending.write_chunks(&mut [chunk]) else { break };
+            self.writes.written += written.bytes as u64;
+            room -= written.bytes as u64;
+        }
+        if self.writes.is_complete() {
+            self.is_finished = sending.finish().is_ok();
+        }
+    }
+
+    /// The server has news for its application, which reads. Returns the new bytes.
+    fn advance_server(&mut self) -> u64 {
+        self.server.exchange();
+        let mut new = 0;
+        let Some((_, connection)) = &mut self.server.connection else { return 0 };
+        while let Some(event) = connection.poll() {
+            let stream = match event {
+                Event::Stream(StreamEvent::Opened { dir }) => connection.streams().accept(dir),
+                Event::Stream(StreamEvent::Readable { id }) => Some(id),
+                _ => None,
+            };
+            if let Some(stream) = stream {
+                new += read(connection, stream);
+            }
+        }
+        self.delivered += new;
+        new
+    }
+}
+
+/// Reads what a stream has. Returns its length.
+fn read(connection: &mut Connection, stream: StreamId) -> u64 {
+    let mut new = 0;
+    if let Ok(mut chunks) = connection.recv_stream(stream).read(true) {
+        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+            new += chunk.bytes.len() as u64;
+        }
+        // Whether there are frames to send is found when the connection is asked for datagrams.
+        let _ = chunks.finalize();
+    }
+    new
+}
+
+impl Pair for Quic {
+    fn writes(&mut self) -> &mut Writes {
+        &mut self.writes
+    }
+
+    fn on_write(&mut self, now: Time) {
+        let now = self.instant(now);
+        self.advance_client(now);
+    }
+
+    fn on_datagram(&mut self, now: Time, to: End, ecn: Ecn, packet: &[u8]) -> u64 {
+        let at = self.instant(now);
+        let (address, port) = self.route.at(to.other());
+        let remote = SocketAddr::new(IpAddr::V4(address), port);
+        self.side(to).receive(at, remote, ecn, packet.get(UDP_HEADERS..).unwrap_or_default());
+        if to == End::Receiver {
+            return self.advance_server();
+        }
+        if let Some(acknowledged) = self.acks.arrive(wire::ident(packet)) {
+            self.acknowledged = self.acknowledged.max(acknowledged);
+        }
+        self.advance_client(at);
+        0
+    }
+
+    fn next_deadline(&mut self, _now: Time) -> Time {
+        let base = self.base;
+        let deadline = |side: &mut Side| side.connection().and_then(Connection::poll_timeout);
+        let earliest = [&mut self.client, &mut self.server].into_iter().filter_map(deadline).min();
+        earliest.map_or(Time::NEVER, |at| Time(at.saturating_duration_since(base).as_nanos() as u64))
+    }
+
+    fn on_deadline(&mut self, now: Time) {
+        let now = self.instant(now);
+        for side in [&mut self.client, &mut self.server] {
+            if let Some(connection) = side.connection() {
+                connection.handle_timeout(now);
+            }
+        }
+        self.advance_client(now);
+        self.advance_server();
+    }
+
+    fn poll_transmit(&mut self, now: Time, packet: &mut Vec<u8>) -> Option<Sent> {
+        let now = self.instant(now);
+        for end in [End::Sender, End::Receiver] {
+            let mut payload = std::mem::take(&mut self.payload);
+            let side = self.side(end);
+            let before = side.connection().map(|connection| connection.stats().frame_tx).unwrap_or_default();
+            let ecn = side.transmit(now, &mut payload);
+            let ident = side.ident;
+            if let Some(ecn) = ecn {
+                side.ident = ident.wrapping_add(1);
+                let after = side.connection().map(|connection| connection.stats().frame_tx).unwrap_or(before);
+                let is_data = after.stream > before.stream;
+                self.data_packets += u64::from(is_data);
+                if end == End::Receiver && after.acks > before.acks {
+                    self.acks.send(ident, self.delivered);
+                }
+                let ecn = if self.is_ecn_capable { ecn } else { Ecn::NotEct };
+                self.route.write_udp(end, ident, ecn, &payload, packet);
+                self.payload = payload;
+                return Some(Sent { from: end, ecn, is_data });
+            }
+            self.payload = payload;
+        }
+        None
+    }
+
+    fn poll_change(&mut self) -> Option<Change> {
+        self.changes.pop_front()
+    }
+
+    fn shown(&mut self) -> Shown {
+        let shown = Shown {
+            acknowledged: self.acknowledged,
+            delivered: self.delivered,
+            segments_sent: Some(self.data_packets),
+            ..Shown::default()
+        };
+        let Some(connection) = self.client.connection() else { return shown };
+        let path = connection.stats().path;
+        let control = connection.congestion_state();
+        let told = Watched::told(control);
+        let ssthresh = control.metrics().ssthresh;
+        Shown {
+            mss: u32::from(path.current_mtu),
+            cwnd: Some(path.cwnd as f64),
+            ssthresh: ssthresh.map(|bytes| if bytes == u64::MAX { f64::INFINITY } else { bytes as f64 }),
+            in_flight: Some(told.in_flight),
+            srtt: told.latest_rtt.map(|_| path.rtt.as_secs_f64()),
+            rtts: told.latest_rtt.map(|latest| (latest.as_secs_f64(), path.min_rtt.as_secs_f64())),
+            lost: Some(path.lost_packets),
+            ..shown
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let is_gone = |side: &Side| side.is_drained || side.connection.is_none();
+        self.is_over && is_gone(&self.client) && is_gone(&self.server)
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of the transports behind the boundary of the engine.
+
+mod harness;
+mod transfers;
