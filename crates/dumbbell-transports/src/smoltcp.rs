@@ -361,10 +361,10 @@ impl Connection {
             }
             self.writes.written += left - room;
         }
-        let (state, queued) = (socket.state(), socket.send_queue());
-        if self.writes.is_complete() && matches!(state, State::Established | State::CloseWait) {
+        if self.writes.is_complete() && matches!(socket.state(), State::Established | State::CloseWait) {
             socket.close();
         }
+        let (state, queued) = (socket.state(), socket.send_queue());
         self.announce(state, queued);
     }
 
@@ -372,8 +372,9 @@ impl Connection {
         if self.is_done {
             return;
         }
-        let is_closed = matches!(state, State::FinWait2 | State::TimeWait);
-        if self.writes.is_complete() && is_closed {
+        // Not when the FIN is acknowledged, which may never happen: after some losses, it is not sent again.
+        let is_ending = matches!(state, State::FinWait1 | State::FinWait2 | State::Closing | State::TimeWait);
+        if is_ending && queued == 0 {
             self.is_done = true;
             self.changes.push_back(Change::Acknowledged);
         } else if state == State::Closed {

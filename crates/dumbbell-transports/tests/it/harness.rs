@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// 10 Mbit/s, 20 ms each way and 33 packets, with replacements.
 pub fn scenario(link: &str) -> Scenario {
-    let queue = if link.contains("queue") { "" } else { "queue = \"33 packets\"," };
+    let queue = if link.contains("queue") { "" } else { "queue = { kind = \"droptail\", limit = \"33 packets\" }," };
     Scenario::from_toml(&format!(
         r#"
         duration = "1000 s"
@@ -183,6 +183,10 @@ impl Run {
                 self.drain();
             }
         }
+    }
+
+    pub fn next(&self) -> (Time, Time) {
+        (self.stack.next_deadline(), self.paths.next_deadline())
     }
 
     pub fn shown(&mut self, connection: u32) -> Shown {

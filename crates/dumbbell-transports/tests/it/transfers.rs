@@ -1,21 +1,181 @@
-//! Transfers over one bottleneck.
+//! Transfers over one bottleneck: how much arrives, how fast, and what the connections show.
 
-use crate::harness::transfer;
+use crate::harness::{Report, Run, scenario, transfer};
+use dumbbell_sim::transport::StackEvent;
+use dumbbell_units::{Time, Value};
 use serde_json::json;
 
+/// Every congestion control of every transport.
+fn all() -> Vec<Value> {
+    let named = |name: &'static str, controls: &[&'static str]| -> Vec<Value> {
+        controls.iter().map(|control| json!({ "name": name, "congestion": control })).collect()
+    };
+    let mut all = named("quinn", &["cubic", "newreno", "bbr"]);
+    all.extend(named("smoltcp", &["cubic", "reno"]));
+    all
+}
+
+const SIZE: u64 = 5_000_000;
+
+/// A transfer of 5 MB, which must be complete.
+fn complete(link: &str, stated: &Value) -> Report {
+    let report = transfer(link, stated.clone(), SIZE);
+    let acknowledged = StackEvent::Acknowledged { connection: 0 };
+    assert_eq!(report.events.iter().map(|(_, event)| *event).collect::<Vec<_>>(), [acknowledged], "{stated}");
+    assert_eq!(report.delivered, SIZE, "{stated}");
+    assert_eq!((report.shown.acknowledged, report.shown.delivered), (SIZE, SIZE), "{stated}");
+    report
+}
+
+/// Megabits per second of a transfer of 5 MB.
+fn rate(report: &Report) -> f64 {
+    SIZE as f64 * 8e-6 / report.completion()
+}
+
 #[test]
-fn print_all() {
-    for stated in [
-        json!({"name": "quinn"}),
-        json!({"name": "quinn", "congestion": "newreno"}),
-        json!({"name": "quinn", "congestion": "bbr"}),
-        json!({"name": "smoltcp"}),
-        json!({"name": "smoltcp", "congestion": "reno"}),
-        json!({"name": "smoltcp", "congestion": "none"}),
-        json!({"name": "smoltcp", "send_buffer": "256000 bytes", "receive_buffer": "256000 bytes"}),
-        json!({"name": "smoltcp", "congestion": "reno", "send_buffer": "256000 bytes", "receive_buffer": "256000 bytes"}),
+fn five_megabytes_fill_ten_megabits_per_second() {
+    // Rates and drops of a transfer on its own, from connect to the last acknowledgement.
+    for (stated, rates, drops) in [
+        (json!({ "name": "quinn" }), 9.2..9.4, 90..115),
+        (json!({ "name": "quinn", "congestion": "newreno" }), 9.2..9.4, 65..85),
+        (json!({ "name": "quinn", "congestion": "bbr" }), 9.0..9.3, 300..450),
+        (json!({ "name": "smoltcp" }), 8.9..9.1, 0..1),
+        (json!({ "name": "smoltcp", "congestion": "reno" }), 8.9..9.1, 0..1),
     ] {
-        let report = transfer("", stated.clone(), 5_000_000);
-        eprintln!("{stated} {} {report:?}", 40.0 / report.completion());
+        let report = complete("", &stated);
+        assert!(rates.contains(&rate(&report)), "{stated}: {} Mbit/s", rate(&report));
+        assert!(drops.contains(&report.drops), "{stated}: {} drops", report.drops);
+        assert!(report.deadlines < report.datagrams, "{stated}: a busy loop");
+    }
+}
+
+#[test]
+fn what_is_sent_again_after_losses_in_a_large_window_slows_smoltcp() {
+    let stated = |congestion: &str| {
+        json!({ "name": "smoltcp", "congestion": congestion, "send_buffer": "256 KiB", "receive_buffer": "256 KiB" })
+    };
+    for congestion in ["cubic", "reno"] {
+        let report = complete("", &stated(congestion));
+        assert!(rate(&report) < 7.0, "{congestion}: {}", rate(&report));
+        assert!(report.shown.segments_retransmitted > Some(report.drops), "{report:?}");
+    }
+}
+
+#[test]
+fn losses_copies_and_changes_of_order_lose_no_data() {
+    for impairment in [
+        r#"{ kind = "bernoulli", probability = 0.02 }"#,
+        r#"{ kind = "duplicate", probability = 0.1 }"#,
+        r#"{ kind = "reorder", probability = 0.05, delay = "15 ms" }"#,
+    ] {
+        for stated in all() {
+            complete(&format!("impairments = [{impairment}]"), &stated);
+        }
+    }
+}
+
+#[test]
+fn quinn_reacts_to_marks_instead_of_losses() {
+    let queue = r#"queue = "codel""#;
+    let marked = complete(queue, &json!({ "name": "quinn" }));
+    assert!(marked.marked > 0 && marked.drops == 0, "{marked:?}");
+    assert_eq!(marked.shown.lost, Some(0));
+    let unmarked = complete(queue, &json!({ "name": "quinn", "ecn": false }));
+    assert!(unmarked.marked == 0 && unmarked.drops > 0, "{unmarked:?}");
+}
+
+#[test]
+fn what_a_connection_shows_is_in_its_units() {
+    let mut run = Run::new(&scenario(""), json!({ "name": "quinn" }), 1);
+    run.open(0, u64::MAX, false);
+    assert_eq!(run.shown(0).srtt, None);
+    run.until(Time(3_000_000_000));
+    let shown = run.shown(0);
+    let (cwnd, in_flight) = (shown.cwnd.expect("cwnd"), shown.in_flight.expect("in flight") as f64);
+    // The path holds 50 kB and the queue 33 packets.
+    assert!((50e3..110e3).contains(&cwnd) && in_flight <= cwnd && in_flight > cwnd / 2.0, "{shown:?}");
+    let (latest, least) = shown.rtts.expect("samples");
+    assert!((0.041..0.0415).contains(&least) && (least..0.09).contains(&latest), "{shown:?}");
+    assert!(shown.srtt.is_some_and(|srtt| (least..0.09).contains(&srtt)), "{shown:?}");
+    assert!(shown.acknowledged <= shown.delivered && shown.delivered < shown.acknowledged + 100_000, "{shown:?}");
+    assert_eq!(shown.mss, 1472);
+    // Every data packet but those lost and those in flight has brought at most 1472 bytes.
+    let arrived = shown.segments_sent.expect("sent") - shown.lost.expect("lost");
+    assert!(shown.delivered < arrived * 1472 && shown.delivered > (arrived - 100) * 1400, "{shown:?}");
+}
+
+#[test]
+fn endless_data_ends_within_a_second_after_its_application() {
+    for stated in all() {
+        let mut run = Run::new(&scenario(""), stated.clone(), 1);
+        run.open(0, u64::MAX, false);
+        run.until(Time(5_000_000_000));
+        assert_eq!(run.report.events, []);
+        run.close(0);
+        run.until(Time(60_000_000_000));
+        let (at, event) = run.report.events[0];
+        assert_eq!(event, StackEvent::Acknowledged { connection: 0 });
+        assert!(at < Time(6_000_000_000), "{stated}: {at}");
+        let shown = run.shown(0);
+        assert_eq!((shown.acknowledged, shown.delivered), (run.report.delivered, run.report.delivered), "{stated}");
+        assert!(run.report.delivered > 5_000_000, "{stated}");
+    }
+}
+
+#[test]
+fn a_kept_connection_acknowledges_every_write() {
+    for stated in all() {
+        let mut run = Run::new(&scenario(""), stated.clone(), 1);
+        run.open(7, 10_000, true);
+        run.until(Time(2_000_000_000)).write(7, 20_000);
+        run.until(Time(4_000_000_000)).close(7);
+        run.until(Time(60_000_000_000));
+        let seconds: Vec<u64> = run.report.events.iter().map(|(at, _)| at.0 / 1_000_000_000).collect();
+        assert_eq!(seconds, [0, 2, 4], "{stated}: {:?}", run.report.events);
+        assert_eq!(run.report.delivered, 30_000, "{stated}");
+        assert_eq!(run.next(), (Time::NEVER, Time::NEVER), "{stated}: the connection is not over");
+    }
+}
+
+#[test]
+fn connections_beside_each_other_share_the_flow() {
+    for stated in all() {
+        let mut run = Run::new(&scenario(""), stated.clone(), 1);
+        for connection in [3, 1, 20] {
+            run.open(connection, 100_000 * u64::from(connection), false);
+        }
+        run.until(Time(100_000_000_000));
+        let mut done: Vec<StackEvent> = run.report.events.iter().map(|(_, event)| *event).collect();
+        done.sort_by_key(|event| format!("{event:?}").len());
+        assert_eq!(done.len(), 3, "{stated}: {done:?}");
+        for connection in [3, 1, 20] {
+            assert_eq!(run.shown(connection).delivered, 100_000 * u64::from(connection), "{stated}");
+        }
+        assert_eq!(run.report.delivered, 2_400_000);
+    }
+}
+
+#[test]
+fn a_connection_without_answers_is_given_up() {
+    let link = r#"impairments = [{ kind = "bernoulli", probability = 1.0 }]"#;
+    for (name, limit) in [("quinn", "idle_timeout"), ("smoltcp", "timeout")] {
+        let report = transfer(link, json!({ "name": name, limit: "30 s" }), SIZE);
+        let (at, event) = report.events[0];
+        assert_eq!((event, report.events.len()), (StackEvent::GivenUp { connection: 0 }, 1), "{name}");
+        assert!((30..60).contains(&(at.0 / 1_000_000_000)), "{name}: {at}");
+        assert_eq!(report.delivered, 0);
+    }
+}
+
+#[test]
+fn a_run_may_end_at_any_time() {
+    for stated in all() {
+        for end in [0, 1, 20_000_000, 41_000_000, 1_000_000_000] {
+            let mut run = Run::new(&scenario(""), stated.clone(), 1);
+            run.open(0, SIZE, false);
+            run.until(Time(end));
+            let shown = run.shown(0);
+            assert!(shown.acknowledged <= shown.delivered && shown.delivered == run.report.delivered, "{shown:?}");
+        }
     }
 }
