@@ -1,4 +1,7 @@
 //! Tests of the transports behind the boundary of the engine.
 
+mod determinism;
 mod harness;
+mod hosts;
+mod speed;
 mod transfers;
