@@ -134,6 +134,12 @@ pub trait Stack: Debug + Send {
     /// What a connection shows now.
     fn shown(&mut self, now: Time, connection: u32) -> Shown;
 
+    /// New lines of the key log of its TLS, in the format of `SSLKEYLOGFILE`, with which captures of its packets can be
+    /// read.
+    fn key_log(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Why the stack cannot go on, in one sentence. The run then ends without results.
     fn failure(&self) -> Option<String> {
         None

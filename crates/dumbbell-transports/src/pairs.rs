@@ -105,6 +105,11 @@ pub trait Opener: Debug + Send + 'static {
     ///
     /// The library refuses: why, in one sentence.
     fn open(&mut self, now: Time, ports: Ports, writes: Writes) -> Result<Self::Pair, String>;
+
+    /// Takes the new lines of its key log.
+    fn key_log(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A connection, or what it showed last.
@@ -270,6 +275,10 @@ impl<O: Opener> Stack for Pairs<O> {
             Some(Slot::Over(shown)) => **shown,
             None => Shown::default(),
         }
+    }
+
+    fn key_log(&mut self) -> Vec<String> {
+        self.opener.key_log()
     }
 
     fn failure(&self) -> Option<String> {

@@ -1,5 +1,6 @@
 //! One connection of quinn with both its ends.
 
+use super::sessions::Random;
 use super::watched::Watched;
 use crate::pairs::{Change, Pair, Sent, Writes};
 use crate::wire::{self, Route, UDP_HEADERS};
@@ -131,12 +132,23 @@ impl Acks {
     }
 }
 
+/// What a connection begins with.
+#[derive(Debug)]
+pub(super) struct Setup {
+    /// Its ends.
+    pub route: Route,
+    /// The start of the run.
+    pub base: Instant,
+    /// Packets are sent with the codepoints that the library gives them.
+    pub is_ecn_capable: bool,
+    /// Random numbers of its session.
+    pub random: Random,
+}
+
 /// A connection with both its ends.
 #[derive(Debug)]
 pub struct Quic {
-    route: Route,
-    base: Instant,
-    is_ecn_capable: bool,
+    setup: Setup,
     writes: Writes,
     client: Side,
     server: Side,
@@ -159,17 +171,13 @@ pub struct Quic {
 impl Quic {
     /// A connection whose client has begun.
     pub(super) fn new(
-        route: Route,
-        base: Instant,
-        is_ecn_capable: bool,
+        setup: Setup,
         writes: Writes,
         (client, connection): (Endpoint, (ConnectionHandle, Connection)),
         server: Endpoint,
     ) -> Self {
         Quic {
-            route,
-            base,
-            is_ecn_capable,
+            setup,
             writes,
             client: Side::new(client, Some(connection)),
             server: Side::new(server, None),
@@ -187,7 +195,7 @@ impl Quic {
     }
 
     fn instant(&self, at: Time) -> Instant {
-        self.base + Duration::from_nanos(at.0)
+        self.setup.base + Duration::from_nanos(at.0)
     }
 
     fn side(&mut self, end: End) -> &mut Side {
@@ -304,9 +312,11 @@ impl Pair for Quic {
 
     fn on_datagram(&mut self, now: Time, to: End, ecn: Ecn, packet: &[u8]) -> u64 {
         let at = self.instant(now);
-        let (address, port) = self.route.at(to.other());
+        let (address, port) = self.setup.route.at(to.other());
         let remote = SocketAddr::new(IpAddr::V4(address), port);
-        self.side(to).receive(at, remote, ecn, packet.get(UDP_HEADERS..).unwrap_or_default());
+        let payload = packet.get(UDP_HEADERS..).unwrap_or_default();
+        let side = if to == End::Sender { &mut self.client } else { &mut self.server };
+        self.setup.random.provide(|| side.receive(at, remote, ecn, payload));
         if to == End::Receiver {
             return self.advance_server();
         }
@@ -318,7 +328,7 @@ impl Pair for Quic {
     }
 
     fn next_deadline(&mut self, _now: Time) -> Time {
-        let base = self.base;
+        let base = self.setup.base;
         let deadline = |side: &mut Side| side.connection().and_then(Connection::poll_timeout);
         let earliest = [&mut self.client, &mut self.server].into_iter().filter_map(deadline).min();
         earliest.map_or(Time::NEVER, |at| Time(at.saturating_duration_since(base).as_nanos() as u64))
@@ -351,8 +361,8 @@ impl Pair for Quic {
                 if end == End::Receiver && after.acks > before.acks {
                     self.acks.send(ident, self.delivered);
                 }
-                let ecn = if self.is_ecn_capable { ecn } else { Ecn::NotEct };
-                self.route.write_udp(end, ident, ecn, &payload, packet);
+                let ecn = if self.setup.is_ecn_capable { ecn } else { Ecn::NotEct };
+                self.setup.route.write_udp(end, ident, ecn, &payload, packet);
                 self.payload = payload;
                 return Some(Sent { from: end, ecn, is_data });
             }

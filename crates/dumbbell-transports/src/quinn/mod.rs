@@ -10,21 +10,26 @@
 
 mod connection;
 mod null;
+mod sessions;
+#[cfg(feature = "tls")]
+mod tls;
 mod watched;
 
 use crate::host::{Contradiction, Library};
 use crate::pairs::{Opener, Writes};
 use crate::wire::{Ports, Route, UDP_HEADERS};
 pub use connection::Quic;
+use connection::Setup;
 use dumbbell_sim::transport::End;
 use dumbbell_units::{Bytes as Size, Stream, Time, choice, params};
-use null::{Null, TokenKey};
+use null::TokenKey;
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::{
     AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, Endpoint, EndpointConfig,
     IdleTimeout, NoneTokenStore, ServerConfig, TimeSource, TransportConfig, VarInt,
 };
 use std::net::SocketAddr;
+use sessions::{Random, Sessions};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use watched::Factory;
@@ -106,13 +111,14 @@ impl Library for Quinn {
     type Opener = Flow;
 
     fn contradiction(params: &QuinnParams) -> Option<Contradiction> {
-        let is_missing = params.tls == Session::Fixed;
+        let is_missing = params.tls == Session::Fixed && !cfg!(feature = "tls");
         is_missing.then(|| ("tls", "\"null\": this build has no TLS".to_owned()))
     }
 
     fn begin(flow: u32, params: QuinnParams, random: Stream, base: Instant) -> Result<Flow, String> {
         let transport = Arc::new(transport(&params)?);
-        Ok(Flow { flow, params, random, base, transport })
+        let sessions = Sessions::new(params.tls)?;
+        Ok(Flow { flow, params, random, base, transport, sessions })
     }
 }
 
@@ -209,6 +215,7 @@ pub struct Flow {
     random: Stream,
     base: Instant,
     transport: Arc<TransportConfig>,
+    sessions: Sessions,
 }
 
 impl Flow {
@@ -230,20 +237,28 @@ impl Opener for Flow {
 
     fn open(&mut self, now: Time, ports: Ports, writes: Writes) -> Result<Quic, String> {
         let token_key = TokenKey(u64::from_be_bytes(drawn(&mut self.random)));
-        let mut server_config = ServerConfig::new(Arc::new(Null), Arc::new(token_key));
+        let mut server_config = ServerConfig::new(self.sessions.server(), Arc::new(token_key));
         server_config.transport_config(Arc::clone(&self.transport)).time_source(Arc::new(Midnight));
         let server = self.endpoint(Some(server_config))?;
         let mut client = self.endpoint(None)?;
         let first_identifier = ConnectionId::new(&drawn::<LONGEST_IDENTIFIER>(&mut self.random));
-        let mut config = ClientConfig::new(Arc::new(Null));
+        let mut config = ClientConfig::new(self.sessions.client());
         config
             .transport_config(Arc::clone(&self.transport))
             .token_store(Arc::new(NoneTokenStore))
             .initial_dst_cid_provider(Arc::new(move || first_identifier));
         let route = Route::of_flow(self.flow, ports);
         let now = self.base + Duration::from_nanos(now.0);
-        let connected = client.connect(now, config, SocketAddr::from(route.at(End::Receiver)), "receiver");
+        let mut random = Random::new(self.params.tls, &mut self.random);
+        let remote = SocketAddr::from(route.at(End::Receiver));
+        let connected = random.provide(|| client.connect(now, config, remote, "receiver"));
         let connection = connected.map_err(|error| error.to_string())?;
-        Ok(Quic::new(route, self.base, self.params.ecn, writes, (client, connection), server))
+        let is_ecn_capable = self.params.ecn;
+        let setup = Setup { route, base: self.base, is_ecn_capable, random };
+        Ok(Quic::new(setup, writes, (client, connection), server))
+    }
+
+    fn key_log(&mut self) -> Vec<String> {
+        self.sessions.key_log()
     }
 }

@@ -189,6 +189,13 @@ impl Run {
         }
     }
 
+    /// Takes the lines of the key log.
+    #[cfg(feature = "tls")]
+    pub fn key_log(&mut self) -> Vec<String> {
+        self.stack.key_log()
+    }
+
+    /// When the stack and the links are due.
     pub fn next(&self) -> (Time, Time) {
         (self.stack.next_deadline(), self.paths.next_deadline())
     }

@@ -12,6 +12,9 @@ fn all() -> Vec<Value> {
     };
     let mut all = named("quinn", &["cubic", "newreno", "bbr"]);
     all.extend(named("smoltcp", &["cubic", "reno"]));
+    if cfg!(feature = "tls") {
+        all.push(json!({ "name": "quinn", "tls": "fixed" }));
+    }
     all
 }
 
@@ -178,4 +181,23 @@ fn a_run_may_end_at_any_time() {
             assert!(shown.acknowledged <= shown.delivered && shown.delivered == run.report.delivered, "{shown:?}");
         }
     }
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn tls_has_the_sizes_of_the_null_session_and_logs_its_keys() {
+    let [null, fixed] = ["null", "fixed"].map(|tls| complete("", &json!({ "name": "quinn", "tls": tls })));
+    assert!(null.shown.segments_sent.expect("sent").abs_diff(fixed.shown.segments_sent.expect("sent")) < 50);
+    let mut run = Run::new(&scenario(""), json!({ "name": "quinn", "tls": "fixed" }), 1);
+    run.open(0, 1000, false);
+    run.open(1, 1000, false);
+    run.until(Time(10_000_000_000));
+    let lines = run.key_log();
+    let of_label = |label: &str| lines.iter().filter(|line| line.starts_with(label)).count();
+    // Each end logs the secrets of both directions.
+    for label in ["CLIENT_HANDSHAKE_TRAFFIC_SECRET ", "SERVER_TRAFFIC_SECRET_0 "] {
+        assert_eq!(of_label(label), 2, "{lines:?}");
+    }
+    assert!(lines.iter().all(|line| line.split(' ').nth(1).is_some_and(|random| random.len() == 64)), "{lines:?}");
+    assert_eq!(run.key_log(), Vec::<String>::new());
 }
