@@ -101,6 +101,15 @@ pub struct Shown {
     pub timeouts: Option<u64>,
 }
 
+/// A log that a stack may keep beside its results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Log {
+    /// The keys of its TLS as lines in the format of `SSLKEYLOGFILE`, with which captures of its packets can be read.
+    Keys,
+    /// Its events as qlog in JSON text sequences (RFC 7464).
+    Events,
+}
+
 /// A running stack with both ends of its flows.
 pub trait Stack: Debug + Send {
     /// The application of a flow opens a connection and writes `bytes`; without end for [`u64::MAX`]. Numbers of
@@ -134,10 +143,9 @@ pub trait Stack: Debug + Send {
     /// What a connection shows now.
     fn shown(&mut self, now: Time, connection: u32) -> Shown;
 
-    /// New lines of the key log of its TLS, in the format of `SSLKEYLOGFILE`, with which captures of its packets can be
-    /// read.
-    fn key_log(&mut self) -> Vec<String> {
-        Vec::new()
+    /// Takes what is new in a log; nothing if the stack does not keep it.
+    fn take_log(&mut self, _log: Log) -> String {
+        String::new()
     }
 
     /// Why the stack cannot go on, in one sentence. The run then ends without results.

@@ -14,6 +14,15 @@ use std::time::Instant;
 /// A value that a library cannot run with: its parameter, and what is accepted.
 pub type Contradiction = (&'static str, String);
 
+/// What a library has from its host.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings {
+    /// Stands for the start of the run where a library wants an [`Instant`].
+    pub base: Instant,
+    /// Keep the events of the library as qlog, if it can.
+    pub keeps_qlog: bool,
+}
+
 /// A library that carries flows.
 pub trait Library: Debug + Send + Sync + 'static {
     /// The name by which scenarios state it.
@@ -36,18 +45,23 @@ pub trait Library: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Begins a flow. `base` stands for the start of the run where a library wants an [`Instant`].
+    /// Begins a flow.
     ///
     /// # Errors
     ///
     /// The library refuses its configuration: why, in one sentence.
-    fn begin(flow: u32, params: Self::Params, random: Stream, base: Instant) -> Result<Self::Opener, String>;
+    fn begin(
+        flow: u32,
+        params: Self::Params,
+        random: Stream,
+        surroundings: Surroundings,
+    ) -> Result<Self::Opener, String>;
 }
 
 /// A library as a host of the engine.
 #[derive(Debug)]
 pub struct Host<L> {
-    base: Instant,
+    surroundings: Surroundings,
     library: PhantomData<L>,
 }
 
@@ -55,8 +69,9 @@ impl<L: Library> Host<L> {
     /// The host of a library. Reads the clock: an [`Instant`] can only be made from another one. No result depends on it,
     /// since libraries use differences.
     #[expect(clippy::disallowed_methods, reason = "above the engine, once, before any run")]
-    pub fn shared() -> Arc<dyn TransportHost> {
-        Arc::new(Host::<L> { base: Instant::now(), library: PhantomData })
+    pub fn shared(keeps_qlog: bool) -> Arc<dyn TransportHost> {
+        let surroundings = Surroundings { base: Instant::now(), keeps_qlog };
+        Arc::new(Host::<L> { surroundings, library: PhantomData })
     }
 
     /// Digest of the code and its configuration: 64 bits of crate, version and features, in hexadecimal.
@@ -122,7 +137,7 @@ impl<L: Library> TransportHost for Host<L> {
     fn start(&self, flows: Vec<Carried<'_>>) -> Result<Vec<Started>, String> {
         let start = |carried: Carried<'_>| {
             let params = Self::params(carried.name, carried.spec).map_err(|error| error.to_string())?;
-            let opener = L::begin(carried.flow, params, carried.random, self.base)?;
+            let opener = L::begin(carried.flow, params, carried.random, self.surroundings)?;
             Ok(Started { stack: Box::new(Pairs::new(carried.flow, opener)), flows: vec![carried.flow] })
         };
         flows.into_iter().map(start).collect()

@@ -23,5 +23,11 @@ use std::sync::Arc;
 
 /// The transports that this crate has.
 pub fn hosts() -> Vec<Arc<dyn TransportHost>> {
-    vec![Host::<quinn::Quinn>::shared(), Host::<smoltcp::Smoltcp>::shared()]
+    hosts_with(false)
+}
+
+/// The same, which keep the events of their libraries as qlog
+/// ([`Log::Events`](dumbbell_sim::transport::Log::Events)). So far, quinn does in a build with the feature `qlog`.
+pub fn hosts_with(keeps_qlog: bool) -> Vec<Arc<dyn TransportHost>> {
+    vec![Host::<quinn::Quinn>::shared(keeps_qlog), Host::<smoltcp::Smoltcp>::shared(keeps_qlog)]
 }

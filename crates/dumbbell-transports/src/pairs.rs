@@ -1,7 +1,7 @@
 //! The stack of a flow: its connections, each with both its ends.
 
 use crate::wire::{self, Ports};
-use dumbbell_sim::transport::{End, Shown, Stack, StackEvent, Transmit};
+use dumbbell_sim::transport::{End, Log, Shown, Stack, StackEvent, Transmit};
 use dumbbell_units::{Ecn, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
@@ -106,9 +106,9 @@ pub trait Opener: Debug + Send + 'static {
     /// The library refuses: why, in one sentence.
     fn open(&mut self, now: Time, ports: Ports, writes: Writes) -> Result<Self::Pair, String>;
 
-    /// Takes the new lines of its key log.
-    fn key_log(&mut self) -> Vec<String> {
-        Vec::new()
+    /// Takes what is new in a log.
+    fn take_log(&mut self, _log: Log) -> String {
+        String::new()
     }
 }
 
@@ -277,8 +277,8 @@ impl<O: Opener> Stack for Pairs<O> {
         }
     }
 
-    fn key_log(&mut self) -> Vec<String> {
-        self.opener.key_log()
+    fn take_log(&mut self, log: Log) -> String {
+        self.opener.take_log(log)
     }
 
     fn failure(&self) -> Option<String> {

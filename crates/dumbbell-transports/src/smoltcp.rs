@@ -1,4 +1,4 @@
-//! TCP of the library smoltcp [smoltcp2026], which embedded systems use.
+//! TCP of the library smoltcp [smoltcp0], which embedded systems use.
 //!
 //! Both ends of a connection have an interface of their own with one socket. What sets it apart from the TCP of an
 //! operating system:
@@ -8,7 +8,7 @@
 //! * Its clock has whole microseconds.
 //! * It has no ECN, no pacing and no timestamps, and does not show its congestion window.
 
-use crate::host::Library;
+use crate::host::{Library, Surroundings};
 use crate::pairs::{Change, Opener, Pair, Sent, Writes};
 use crate::wire::{Ports, Route, TCP_HEADERS};
 use dumbbell_sim::transport::{End, Shown};
@@ -36,7 +36,7 @@ params! {
     /// Parameters of smoltcp.
     pub struct SmoltcpParams {
         /// Congestion control.
-        congestion: Congestion = Congestion::Cubic, "-", "[smoltcp2026 socket/tcp.rs]";
+        congestion: Congestion = Congestion::Cubic, "-", "[smoltcp0 socket/tcp.rs]";
         /// Size of the largest IP packet, headers included.
         mtu: Bytes = Bytes(1_500), "bytes", "RFC 894",
             |mtu| (576..=65_535).contains(&mtu.0), "576 to 65535 bytes";
@@ -50,7 +50,7 @@ params! {
         /// Delay small segments while data is in flight.
         nagle: bool = true, "-", "RFC 896";
         /// Longest delay of an acknowledgement; every segment is acknowledged at once if 0.
-        ack_delay: Time = Time(10_000_000), "s", "[smoltcp2026 socket/tcp.rs]";
+        ack_delay: Time = Time(10_000_000), "s", "[smoltcp0 socket/tcp.rs]";
         /// The connection is given up after this long without a packet from the other end.
         timeout: Time = Time(600_000_000_000), "s", "assumed",
             |timeout| timeout.0 >= 1_000 && timeout.0 < 1 << 62, "a time of at least 1 us";
@@ -66,14 +66,8 @@ impl Library for Smoltcp {
     const SUMMARY: &'static str = "TCP of the library smoltcp, for embedded systems.";
     const CRATE: &'static str = "smoltcp";
     const VERSION: &'static str = "0.14.0";
-    const FEATURES: &'static [&'static str] = &[
-        "std",
-        "medium-ip",
-        "proto-ipv4",
-        "socket-tcp",
-        "socket-tcp-cubic",
-        "socket-tcp-reno",
-    ];
+    const FEATURES: &'static [&'static str] =
+        &["std", "medium-ip", "proto-ipv4", "socket-tcp", "socket-tcp-cubic", "socket-tcp-reno"];
     type Params = SmoltcpParams;
     type Opener = Flow;
 
@@ -81,7 +75,7 @@ impl Library for Smoltcp {
         flow: u32,
         params: SmoltcpParams,
         random: Stream,
-        _base: std::time::Instant,
+        _surroundings: Surroundings,
     ) -> Result<Flow, String> {
         Ok(Flow { flow, params, random })
     }

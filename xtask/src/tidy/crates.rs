@@ -4,7 +4,7 @@ use super::{Finding, Tree};
 use toml::{Table, Value};
 
 /// Allowed dependencies of each crate. A new crate must be added here and to the overview in `docs/architecture.md`.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("dumbbell-units", &[]),
     ("dumbbell-cc", &["dumbbell-units"]),
     ("dumbbell-net", &["dumbbell-units"]),
@@ -34,9 +34,11 @@ const ARROWS: [(&str, &[&str]); 13] = [
             "dumbbell-sim",
             "dumbbell-capture",
             "dumbbell-library",
+            "dumbbell-transports",
         ],
     ),
     ("dumbbell-library", &["dumbbell-units", "dumbbell-cc", "dumbbell-sim"]),
+    ("dumbbell-transports", &["dumbbell-units", "dumbbell-net", "dumbbell-sim"]),
     ("dumbbell-benches", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     ("dumbbell-chaos", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     ("xtask", &[]),

@@ -254,7 +254,8 @@ impl Quic {
         let Some(stream) = self.stream.or_else(|| connection.streams().open(Dir::Uni)) else { return };
         self.stream = Some(stream);
         let ahead = (AHEAD.0 * connection.congestion_state().window()).max(AHEAD.1);
-        let mut room = (self.acknowledged + ahead).saturating_sub(self.writes.written).min(self.writes.left());
+        let mut room =
+            (self.acknowledged + ahead).saturating_sub(self.writes.written).min(self.writes.left());
         let mut sending = connection.send_stream(stream);
         while room > 0 {
             let chunk = Bytes::from_static(&ZEROS[..room.min(ZEROS.len() as u64) as usize]);

@@ -1,4 +1,4 @@
-//! QUIC of the library quinn [quinn2025], as `quinn-proto`, its protocol without sockets.
+//! QUIC of the library quinn [quinn0], as `quinn-proto`, its protocol without sockets.
 //!
 //! A connection has one stream from its client to its server. Deviations from an application on a socket:
 //!
@@ -9,27 +9,29 @@
 //! * MTU discovery, segmentation offload and keep-alives are off.
 
 mod connection;
+mod events;
 mod null;
 mod sessions;
 #[cfg(feature = "tls")]
 mod tls;
 mod watched;
 
-use crate::host::{Contradiction, Library};
+use crate::host::{Contradiction, Library, Surroundings};
 use crate::pairs::{Opener, Writes};
 use crate::wire::{Ports, Route, UDP_HEADERS};
 pub use connection::Quic;
 use connection::Setup;
-use dumbbell_sim::transport::End;
+use dumbbell_sim::transport::{End, Log};
 use dumbbell_units::{Bytes as Size, Stream, Time, choice, params};
+use events::Events;
 use null::TokenKey;
 use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::{
     AckFrequencyConfig, ClientConfig, ConnectionId, ConnectionIdGenerator, Endpoint, EndpointConfig,
     IdleTimeout, NoneTokenStore, ServerConfig, TimeSource, TransportConfig, VarInt,
 };
-use std::net::SocketAddr;
 use sessions::{Random, Sessions};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use watched::Factory;
@@ -60,14 +62,14 @@ params! {
     /// Parameters of quinn.
     pub struct QuinnParams {
         /// Congestion control.
-        congestion: Congestion = Congestion::Cubic, "-", "[quinn2025 TransportConfig]";
+        congestion: Congestion = Congestion::Cubic, "-", "[quinn0 TransportConfig]";
         /// Session: `fixed` encrypts packets, `null` saves the time.
         tls: Session = Session::Null, "-", "assumed";
         /// Size of the largest IP packet, headers included.
         mtu: Size = Size(1_500), "bytes", "RFC 894",
             |mtu| (1_228..=65_535).contains(&mtu.0), "1228 to 65535 bytes";
         /// Initial congestion window; that of the congestion control if not given.
-        initial_window: Option<Size> = None, "bytes", "[quinn2025 congestion]",
+        initial_window: Option<Size> = None, "bytes", "[quinn0 congestion]",
             |window| window.is_none_or(|window| window.0 > 0), "a size above 0";
         /// Most data that is buffered until it is acknowledged.
         send_window: Size = Size(32 << 20), "bytes", "assumed",
@@ -77,7 +79,7 @@ params! {
             |window| window.0 > 0 && window.0 < 1 << 62, "a size above 0";
         /// Packets received without an acknowledgement before one is sent, by the extension for it; two packets are
         /// acknowledged at once if not given.
-        ack_threshold: Option<u64> = None, "packets", "[quinn2025 AckFrequencyConfig]",
+        ack_threshold: Option<u64> = None, "packets", "[quinn0 AckFrequencyConfig]",
             |packets| packets.is_none_or(|packets| packets < 1 << 62), "a number below 2^62";
         /// Packets sent after one that must be acknowledged before it is lost.
         packet_threshold: u64 = 3, "packets", "RFC 9002 §6.1.1",
@@ -115,10 +117,24 @@ impl Library for Quinn {
         is_missing.then(|| ("tls", "\"null\": this build has no TLS".to_owned()))
     }
 
-    fn begin(flow: u32, params: QuinnParams, random: Stream, base: Instant) -> Result<Flow, String> {
-        let transport = Arc::new(transport(&params)?);
-        let sessions = Sessions::new(params.tls)?;
-        Ok(Flow { flow, params, random, base, transport, sessions })
+    fn begin(
+        flow: u32,
+        params: QuinnParams,
+        random: Stream,
+        surroundings: Surroundings,
+    ) -> Result<Flow, String> {
+        let mut client = transport(&params)?;
+        let events = Events::attach(&mut client, surroundings);
+        Ok(Flow {
+            flow,
+            random,
+            base: surroundings.base,
+            client: Arc::new(client),
+            server: Arc::new(transport(&params)?),
+            sessions: Sessions::new(params.tls)?,
+            events,
+            params,
+        })
     }
 }
 
@@ -214,8 +230,10 @@ pub struct Flow {
     params: QuinnParams,
     random: Stream,
     base: Instant,
-    transport: Arc<TransportConfig>,
+    client: Arc<TransportConfig>,
+    server: Arc<TransportConfig>,
     sessions: Sessions,
+    events: Events,
 }
 
 impl Flow {
@@ -238,13 +256,13 @@ impl Opener for Flow {
     fn open(&mut self, now: Time, ports: Ports, writes: Writes) -> Result<Quic, String> {
         let token_key = TokenKey(u64::from_be_bytes(drawn(&mut self.random)));
         let mut server_config = ServerConfig::new(self.sessions.server(), Arc::new(token_key));
-        server_config.transport_config(Arc::clone(&self.transport)).time_source(Arc::new(Midnight));
+        server_config.transport_config(Arc::clone(&self.server)).time_source(Arc::new(Midnight));
         let server = self.endpoint(Some(server_config))?;
         let mut client = self.endpoint(None)?;
         let first_identifier = ConnectionId::new(&drawn::<LONGEST_IDENTIFIER>(&mut self.random));
         let mut config = ClientConfig::new(self.sessions.client());
         config
-            .transport_config(Arc::clone(&self.transport))
+            .transport_config(Arc::clone(&self.client))
             .token_store(Arc::new(NoneTokenStore))
             .initial_dst_cid_provider(Arc::new(move || first_identifier));
         let route = Route::of_flow(self.flow, ports);
@@ -258,7 +276,10 @@ impl Opener for Flow {
         Ok(Quic::new(setup, writes, (client, connection), server))
     }
 
-    fn key_log(&mut self) -> Vec<String> {
-        self.sessions.key_log()
+    fn take_log(&mut self, log: Log) -> String {
+        match log {
+            Log::Keys => self.sessions.take_keys(),
+            Log::Events => self.events.take(),
+        }
     }
 }

@@ -13,7 +13,7 @@ pub struct Sessions {
     client: Arc<dyn ClientConfig>,
     server: Arc<dyn ServerConfig>,
     #[cfg(feature = "tls")]
-    log: tls::Lines,
+    log: tls::Keys,
 }
 
 impl std::fmt::Debug for Sessions {
@@ -30,9 +30,11 @@ impl Sessions {
     /// The library refuses, or this build has no TLS: why, in one sentence.
     #[cfg(feature = "tls")]
     pub fn new(kind: Session) -> Result<Sessions, String> {
-        let log = tls::Lines::default();
+        let log = tls::Keys::default();
         let (client, server) = match kind {
-            Session::Null => (Arc::new(Null) as Arc<dyn ClientConfig>, Arc::new(Null) as Arc<dyn ServerConfig>),
+            Session::Null => {
+                (Arc::new(Null) as Arc<dyn ClientConfig>, Arc::new(Null) as Arc<dyn ServerConfig>)
+            }
             Session::Fixed => tls::sessions(&log)?,
         };
         Ok(Sessions { client, server, log })
@@ -61,12 +63,12 @@ impl Sessions {
         Arc::clone(&self.server)
     }
 
-    /// Takes the new lines of the key log.
-    pub fn key_log(&self) -> Vec<String> {
+    /// Takes what is new in the key log.
+    pub fn take_keys(&self) -> String {
         #[cfg(feature = "tls")]
         return self.log.take();
         #[cfg(not(feature = "tls"))]
-        Vec::new()
+        String::new()
     }
 }
 

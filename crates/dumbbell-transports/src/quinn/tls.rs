@@ -23,7 +23,6 @@ use rustls::{
     CertificateError, DigitallySignedStruct, Error, KeyLog, NamedGroup, PeerMisbehaved, SignatureScheme,
 };
 use std::cell::RefCell;
-use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use x25519_dalek::{PublicKey, StaticSecret};
@@ -58,7 +57,9 @@ struct OfConnection;
 
 impl SecureRandom for OfConnection {
     fn fill(&self, buf: &mut [u8]) -> Result<(), GetRandomFailed> {
-        RANDOM.with_borrow_mut(|random| random.as_mut().map(|random| fill(random, buf))).ok_or(GetRandomFailed)
+        RANDOM
+            .with_borrow_mut(|random| random.as_mut().map(|random| fill(random, buf)))
+            .ok_or(GetRandomFailed)
     }
 }
 
@@ -152,28 +153,23 @@ impl TimeProvider for Still {
     }
 }
 
-/// Lines of the key log, as programs write them into the file that `SSLKEYLOGFILE` names.
+/// The key log, as programs write it into the file that `SSLKEYLOGFILE` names.
 #[derive(Clone, Debug, Default)]
-pub struct Lines(Arc<Mutex<Vec<String>>>);
+pub struct Keys(Arc<Mutex<String>>);
 
-impl Lines {
-    /// Takes the lines that there are.
-    pub fn take(&self) -> Vec<String> {
+impl Keys {
+    /// Takes the lines that are new.
+    pub fn take(&self) -> String {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl KeyLog for Lines {
+impl KeyLog for Keys {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        let hexadecimal = |bytes: &[u8]| {
-            bytes.iter().fold(String::new(), |mut text, byte| {
-                // Writing into a string does not fail.
-                let _ = write!(text, "{byte:02x}");
-                text
-            })
-        };
-        let line = format!("{label} {} {}", hexadecimal(client_random), hexadecimal(secret));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        let hexadecimal =
+            |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+        let line = format!("{label} {} {}\n", hexadecimal(client_random), hexadecimal(secret));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_str(&line);
     }
 }
 
@@ -185,7 +181,7 @@ type Ends = (Arc<dyn ClientConfig>, Arc<dyn ServerConfig>);
 /// # Errors
 ///
 /// The library refuses: why.
-pub fn sessions(log: &Lines) -> Result<Ends, String> {
+pub fn sessions(log: &Keys) -> Result<Ends, String> {
     let provider = Arc::new(CryptoProvider {
         cipher_suites: vec![cipher_suite::TLS13_AES_128_GCM_SHA256],
         kx_groups: vec![&X25519],

@@ -45,11 +45,7 @@ fn start(library: &Path, stated: &Value, mode: &str) -> Seen {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = std::fs::read_to_string(&counts).expect("counts");
     let counts: Vec<u64> = text.split(' ').map(|count| count.parse().expect("a count")).collect();
-    Seen {
-        hash: String::from_utf8(output.stdout).expect("a hash"),
-        clocks: counts[0],
-        draws: counts[1],
-    }
+    Seen { hash: String::from_utf8(output.stdout).expect("a hash"), clocks: counts[0], draws: counts[1] }
 }
 
 /// The library that counts.

@@ -1,6 +1,6 @@
 //! Equal runs send equal datagrams at equal times.
 
-use crate::harness::transfer;
+use crate::harness::{Run, all, scenario, transfer};
 use dumbbell_units::Value;
 use serde_json::json;
 
@@ -10,13 +10,7 @@ fn hash(stated: &Value) -> u64 {
 
 #[test]
 fn threads_see_the_same_datagrams() {
-    for stated in [
-        json!({ "name": "quinn" }),
-        json!({ "name": "quinn", "congestion": "newreno" }),
-        json!({ "name": "quinn", "congestion": "bbr" }),
-        json!({ "name": "smoltcp" }),
-        json!({ "name": "smoltcp", "congestion": "reno" }),
-    ] {
+    for stated in all() {
         let alone = hash(&stated);
         let beside: Vec<u64> = std::thread::scope(|scope| {
             let runs: Vec<_> = (0..4).map(|_| scope.spawn(|| hash(&stated))).collect();
@@ -30,7 +24,7 @@ fn threads_see_the_same_datagrams() {
 fn parameters_and_seeds_matter() {
     assert_ne!(hash(&json!({ "name": "quinn" })), hash(&json!({ "name": "quinn", "mtu": "1400 bytes" })));
     let of_seed = |seed| {
-        let mut run = crate::harness::Run::new(&crate::harness::scenario(""), json!({ "name": "quinn" }), seed);
+        let mut run = Run::new(&scenario(""), json!({ "name": "quinn" }), seed);
         run.open(0, 1000, false);
         run.report.hash
     };

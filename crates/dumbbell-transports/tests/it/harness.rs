@@ -3,18 +3,38 @@
 use dumbbell_net::{Packet, PacketKind};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::paths::{Direction, Paths};
-use dumbbell_sim::transport::{Carried, End, Shown, Stack, StackEvent, Transmit, Transport, TransportHost};
+use dumbbell_sim::transport::{
+    Carried, End, Log, Shown, Stack, StackEvent, Transmit, Transport, TransportHost,
+};
 use dumbbell_units::random::bytes_hash;
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Ecn, Stream, Time, Value};
+use serde_json::json;
 use std::sync::Arc;
+
+/// Every congestion control of every transport.
+pub fn all() -> Vec<Value> {
+    let named = |name: &'static str, controls: &[&'static str]| -> Vec<Value> {
+        controls.iter().map(|control| json!({ "name": name, "congestion": control })).collect()
+    };
+    let mut all = named("quinn", &["cubic", "newreno", "bbr"]);
+    all.extend(named("smoltcp", &["cubic", "reno"]));
+    if cfg!(feature = "tls") {
+        all.push(json!({ "name": "quinn", "tls": "fixed" }));
+    }
+    all
+}
 
 /// 10 Mbit/s, 20 ms each way and 33 packets, with replacements.
 pub fn scenario(link: &str) -> Scenario {
     let absent = |name: &str, text| if link.contains(name) { "" } else { text };
     let rate = absent("rate", r#"rate = "10 Mbit/s", delay = "20 ms","#);
     let queue = absent("queue", r#"queue = { kind = "droptail", limit = "33 packets" },"#);
-    let back = if rate.is_empty() { r#"rate = "1 Gbit/s", delay = "5 ms""# } else { r#"rate = "10 Mbit/s", delay = "20 ms""# };
+    let back = if rate.is_empty() {
+        r#"rate = "1 Gbit/s", delay = "5 ms""#
+    } else {
+        r#"rate = "10 Mbit/s", delay = "20 ms""#
+    };
     Scenario::from_toml(&format!(
         r#"
         duration = "1000 s"
@@ -31,7 +51,7 @@ pub fn scenario(link: &str) -> Scenario {
 
 /// A host bound to what a scenario states.
 pub fn bound(stated: Value) -> (Arc<dyn TransportHost>, Transport) {
-    let hosts = dumbbell_transports::hosts();
+    let hosts = dumbbell_transports::hosts_with(cfg!(feature = "qlog"));
     let mut transport = Transport::decode(&Node::root(&stated)).expect("a transport");
     transport.bind("f", &hosts).expect("a host");
     let host = hosts.into_iter().find(|host| host.name() == transport.spec.name).expect("it was just bound");
@@ -73,6 +93,8 @@ pub struct Run {
     /// A network that duplicates needs its buffers for ever.
     keeps: bool,
     bytes: Vec<u8>,
+    /// The packets that are sent, if they are recorded.
+    pub packets: Option<Vec<(Time, Vec<u8>)>>,
     pub now: Time,
     pub report: Report,
 }
@@ -90,6 +112,7 @@ impl Run {
             free: Vec::new(),
             keeps: true,
             bytes: Vec::new(),
+            packets: None,
             now: Time::ZERO,
             report: Report::default(),
         }
@@ -128,8 +151,12 @@ impl Run {
             self.buffers[number as usize].clone_from(&self.bytes);
             let direction = if from == End::Sender { Direction::Forward } else { Direction::Reverse };
             let kind = if is_data { PacketKind::Datagram } else { PacketKind::Report };
-            let packet =
-                Packet { ecn, kind, flow: connection * 2 + u32::from(from == End::Receiver), ..Packet::of_size(size, number) };
+            let packet = Packet {
+                ecn,
+                kind,
+                flow: connection * 2 + u32::from(from == End::Receiver),
+                ..Packet::of_size(size, number)
+            };
             self.paths.enter(now, flow, direction, &packet);
         }
         while let Some(event) = self.stack.poll_event() {
@@ -141,6 +168,9 @@ impl Run {
     fn note(&mut self, transmit: &Transmit) {
         let report = &mut self.report;
         report.datagrams += 1;
+        if let Some(packets) = &mut self.packets {
+            packets.push((self.now, self.bytes.clone()));
+        }
         if !self.keeps {
             return;
         }
@@ -189,10 +219,8 @@ impl Run {
         }
     }
 
-    /// Takes the lines of the key log.
-    #[cfg(feature = "tls")]
-    pub fn key_log(&mut self) -> Vec<String> {
-        self.stack.key_log()
+    pub fn take_log(&mut self, log: Log) -> String {
+        self.stack.take_log(log)
     }
 
     /// When the stack and the links are due.

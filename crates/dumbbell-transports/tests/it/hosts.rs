@@ -3,8 +3,8 @@
 use crate::harness::bound;
 use dumbbell_sim::transport::{Transport, TransportSpec};
 use dumbbell_transports::{Host, Library, quinn::Quinn, smoltcp::Smoltcp};
-use dumbbell_units::spec::{Field, Node, SpecError};
 use dumbbell_units::Value;
+use dumbbell_units::spec::{Field, Node, SpecError};
 use serde_json::json;
 use std::path::Path;
 use toml::Table;
@@ -33,9 +33,15 @@ fn errors_name_the_field_and_what_is_accepted() {
          `cubic`?)"
     );
     let error = refused(json!({ "name": "smoltcp", "nagel": true }));
-    assert_eq!((error.field.as_str(), error.suggestion.as_deref()), ("flows.f.transport.nagel", Some("nagle")));
+    assert_eq!(
+        (error.field.as_str(), error.suggestion.as_deref()),
+        ("flows.f.transport.nagel", Some("nagle"))
+    );
     let error = refused(json!({ "name": "quinn", "mtu": "1200 bytes" }));
-    assert_eq!((error.field.as_str(), error.accepted.as_str()), ("flows.f.transport.mtu", "1228 to 65535 bytes"));
+    assert_eq!(
+        (error.field.as_str(), error.accepted.as_str()),
+        ("flows.f.transport.mtu", "1228 to 65535 bytes")
+    );
     assert_eq!(refused(json!("quin")).suggestion.as_deref(), Some("quinn"));
 }
 

@@ -3,5 +3,6 @@
 mod determinism;
 mod harness;
 mod hosts;
+mod packets;
 mod speed;
 mod transfers;

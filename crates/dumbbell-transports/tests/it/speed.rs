@@ -30,7 +30,8 @@ fn packets_per_second_of_processor_time() {
         if stated["name"] == "smoltcp" {
             stated.as_object_mut().expect("a table").extend(window.clone());
         }
-        let link = r#"rate = "1 Gbit/s", delay = "5 ms", queue = { kind = "droptail", limit = "1000 packets" }"#;
+        let link =
+            r#"rate = "1 Gbit/s", delay = "5 ms", queue = { kind = "droptail", limit = "1000 packets" }"#;
         let mut run = Run::new(&scenario(link), stated.clone(), 1).reusing();
         let before = processor_time();
         run.open(0, u64::MAX, false);
@@ -38,7 +39,10 @@ fn packets_per_second_of_processor_time() {
         let seconds = processor_time() - before;
         let (packets, delivered) = (run.report.datagrams, run.report.delivered);
         let rate = packets as f64 / seconds;
-        writeln!(std::io::stderr(), "{stated}: {packets} packets, {delivered} bytes, {seconds:.2} s, {rate:.0} per s")
-            .expect("it is read");
+        writeln!(
+            std::io::stderr(),
+            "{stated}: {packets} packets, {delivered} bytes, {seconds:.2} s, {rate:.0} per s"
+        )
+        .expect("it is read");
     }
 }

@@ -1,22 +1,11 @@
 //! Transfers over one bottleneck: how much arrives, how fast, and what the connections show.
 
-use crate::harness::{Report, Run, scenario, transfer};
+use crate::harness::{Report, Run, all, scenario, transfer};
+#[cfg(any(feature = "tls", feature = "qlog"))]
+use dumbbell_sim::transport::Log;
 use dumbbell_sim::transport::StackEvent;
 use dumbbell_units::{Time, Value};
 use serde_json::json;
-
-/// Every congestion control of every transport.
-fn all() -> Vec<Value> {
-    let named = |name: &'static str, controls: &[&'static str]| -> Vec<Value> {
-        controls.iter().map(|control| json!({ "name": name, "congestion": control })).collect()
-    };
-    let mut all = named("quinn", &["cubic", "newreno", "bbr"]);
-    all.extend(named("smoltcp", &["cubic", "reno"]));
-    if cfg!(feature = "tls") {
-        all.push(json!({ "name": "quinn", "tls": "fixed" }));
-    }
-    all
-}
 
 const SIZE: u64 = 5_000_000;
 
@@ -54,9 +43,7 @@ fn five_megabytes_fill_ten_megabits_per_second() {
 
 #[test]
 fn what_is_sent_again_after_losses_in_a_large_window_slows_smoltcp() {
-    let stated = |congestion: &str| {
-        json!({ "name": "smoltcp", "congestion": congestion, "send_buffer": "256 KiB", "receive_buffer": "256 KiB" })
-    };
+    let stated = |congestion: &str| json!({ "name": "smoltcp", "congestion": congestion, "send_buffer": "256 KiB", "receive_buffer": "256 KiB" });
     for congestion in ["cubic", "reno"] {
         let report = complete("", &stated(congestion));
         assert!(rate(&report) < 7.0, "{congestion}: {}", rate(&report));
@@ -100,7 +87,10 @@ fn what_a_connection_shows_is_in_its_units() {
     let (latest, least) = shown.rtts.expect("samples");
     assert!((0.041..0.0415).contains(&least) && (least..0.09).contains(&latest), "{shown:?}");
     assert!(shown.srtt.is_some_and(|srtt| (least..0.09).contains(&srtt)), "{shown:?}");
-    assert!(shown.acknowledged <= shown.delivered && shown.delivered < shown.acknowledged + 100_000, "{shown:?}");
+    assert!(
+        shown.acknowledged <= shown.delivered && shown.delivered < shown.acknowledged + 100_000,
+        "{shown:?}"
+    );
     assert_eq!(shown.mss, 1472);
     // Every data packet but those lost and those in flight has brought at most 1472 bytes.
     let arrived = shown.segments_sent.expect("sent") - shown.lost.expect("lost");
@@ -120,7 +110,11 @@ fn endless_data_ends_within_a_second_after_its_application() {
         assert_eq!(event, StackEvent::Acknowledged { connection: 0 });
         assert!(at < Time(6_000_000_000), "{stated}: {at}");
         let shown = run.shown(0);
-        assert_eq!((shown.acknowledged, shown.delivered), (run.report.delivered, run.report.delivered), "{stated}");
+        assert_eq!(
+            (shown.acknowledged, shown.delivered),
+            (run.report.delivered, run.report.delivered),
+            "{stated}"
+        );
         assert!(run.report.delivered > 5_000_000, "{stated}");
     }
 }
@@ -178,7 +172,10 @@ fn a_run_may_end_at_any_time() {
             run.open(0, SIZE, false);
             run.until(Time(end));
             let shown = run.shown(0);
-            assert!(shown.acknowledged <= shown.delivered && shown.delivered == run.report.delivered, "{shown:?}");
+            assert!(
+                shown.acknowledged <= shown.delivered && shown.delivered == run.report.delivered,
+                "{shown:?}"
+            );
         }
     }
 }
@@ -192,12 +189,37 @@ fn tls_has_the_sizes_of_the_null_session_and_logs_its_keys() {
     run.open(0, 1000, false);
     run.open(1, 1000, false);
     run.until(Time(10_000_000_000));
-    let lines = run.key_log();
+    let log = run.take_log(Log::Keys);
+    let lines: Vec<&str> = log.lines().collect();
     let of_label = |label: &str| lines.iter().filter(|line| line.starts_with(label)).count();
-    // Each end logs the secrets of both directions.
+    // The client logs the secrets of both directions.
     for label in ["CLIENT_HANDSHAKE_TRAFFIC_SECRET ", "SERVER_TRAFFIC_SECRET_0 "] {
         assert_eq!(of_label(label), 2, "{lines:?}");
     }
-    assert!(lines.iter().all(|line| line.split(' ').nth(1).is_some_and(|random| random.len() == 64)), "{lines:?}");
-    assert_eq!(run.key_log(), Vec::<String>::new());
+    assert!(
+        lines.iter().all(|line| line.split(' ').nth(1).is_some_and(|random| random.len() == 64)),
+        "{lines:?}"
+    );
+    assert_eq!(run.take_log(Log::Keys), "");
+}
+
+#[cfg(feature = "qlog")]
+#[test]
+fn quinn_writes_its_events_as_qlog() {
+    let log = || {
+        let mut run = Run::new(&scenario(""), json!({ "name": "quinn", "congestion": "bbr" }), 1);
+        run.open(0, 100_000, false);
+        run.until(Time(10_000_000_000));
+        run.take_log(Log::Events)
+    };
+    let events = log();
+    assert!(
+        events.contains("recovery:metrics_updated") && events.contains("transport:packet_sent"),
+        "{events}"
+    );
+    assert!(!events.contains("pacing_rate"), "it depends on a draw from the system");
+    for record in events.split('\u{1e}').skip(1) {
+        serde_json::from_str::<Value>(record).expect("JSON");
+    }
+    assert_eq!(log(), events);
 }
