@@ -3,7 +3,7 @@
 use crate::pairs::{Opener, Pairs};
 use dumbbell_sim::transport::{Carried, Started, TransportHost, TransportSpec};
 use dumbbell_units::random::name_hash;
-use dumbbell_units::spec::{Node, ParamInfo, Params, SpecError};
+use dumbbell_units::spec::{Node, Params, SpecError, catalogue};
 use dumbbell_units::{Stream, Value};
 use serde_json::json;
 use std::fmt::Debug;
@@ -80,11 +80,6 @@ impl<L: Library> Host<L> {
         format!("{:016x}", name_hash(&text))
     }
 
-    /// Its parameters, as the catalogue shows them.
-    pub fn infos() -> Vec<ParamInfo> {
-        L::Params::infos()
-    }
-
     fn params(flow: &str, spec: &TransportSpec) -> Result<L::Params, SpecError> {
         // The path of an error leads from the root of the scenario to the parameter.
         let table = Value::Object(spec.parameters.clone());
@@ -122,6 +117,15 @@ fn refuse_other(flow: &str, member: &str, stated: &str, is: &str, library: &str)
 impl<L: Library> TransportHost for Host<L> {
     fn name(&self) -> &'static str {
         L::NAME
+    }
+
+    fn entry(&self) -> Value {
+        json!({
+            "name": L::NAME,
+            "summary": L::SUMMARY,
+            "version": L::VERSION,
+            "parameters": catalogue(&L::Params::infos()),
+        })
     }
 
     fn complete(&self, flow: &str, spec: &TransportSpec) -> Result<TransportSpec, SpecError> {

@@ -122,6 +122,8 @@ enum Slot<P> {
 #[derive(Debug)]
 struct Open<P> {
     pair: P,
+    /// The engine will not name it again.
+    is_released: bool,
     /// Its entry among the deadlines.
     deadline: Time,
     /// When a deadline was last handled.
@@ -185,10 +187,12 @@ impl<O: Opener> Pairs<O> {
         let Slot::Open(open) = slot else { return };
         open.is_ready = false;
         while let Some(change) = open.pair.poll_change() {
-            self.events.push_back(match change {
-                Change::Acknowledged => StackEvent::Acknowledged { connection },
-                Change::GivenUp => StackEvent::GivenUp { connection },
-            });
+            if !open.is_released {
+                self.events.push_back(match change {
+                    Change::Acknowledged => StackEvent::Acknowledged { connection },
+                    Change::GivenUp => StackEvent::GivenUp { connection },
+                });
+            }
         }
         let is_over = open.pair.is_over();
         let earliest = if open.woken == Some(now) { now + LEAST_SLEEP } else { now };
@@ -200,7 +204,9 @@ impl<O: Opener> Pairs<O> {
             }
             open.deadline = deadline;
         }
-        if is_over {
+        if is_over && open.is_released {
+            self.connections.remove(&connection);
+        } else if is_over {
             *slot = Slot::Over(Box::new(open.pair.shown()));
         }
     }
@@ -213,7 +219,8 @@ impl<O: Opener> Stack for Pairs<O> {
         let writes = Writes { total: bytes, written: 0, is_last: !is_kept };
         match self.opener.open(now, ports, writes) {
             Ok(pair) => {
-                let open = Open { pair, deadline: Time::NEVER, woken: None, is_ready: false };
+                let (deadline, woken) = (Time::NEVER, None);
+                let open = Open { pair, is_released: false, deadline, woken, is_ready: false };
                 self.connections.insert(connection, Slot::Open(Box::new(open)));
                 self.ports.insert(ports.sender, connection);
                 self.touch(connection);
@@ -228,6 +235,15 @@ impl<O: Opener> Stack for Pairs<O> {
 
     fn close(&mut self, now: Time, connection: u32) {
         self.change_writes(now, connection, Writes::end);
+    }
+
+    fn release(&mut self, _now: Time, connection: u32) {
+        match self.connections.get_mut(&connection) {
+            // Its ends still have to say goodbye.
+            Some(Slot::Open(open)) => open.is_released = true,
+            Some(Slot::Over(_)) => drop(self.connections.remove(&connection)),
+            None => {}
+        }
     }
 
     fn on_datagram(&mut self, now: Time, _flow: u32, to: End, ecn: Ecn, bytes: &[u8]) -> u64 {

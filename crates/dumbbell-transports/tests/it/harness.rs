@@ -4,7 +4,7 @@ use dumbbell_net::{Packet, PacketKind};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::paths::{Direction, Paths};
 use dumbbell_sim::transport::{
-    Carried, End, Log, Shown, Stack, StackEvent, Transmit, Transport, TransportHost,
+    Carried, End, Shown, Stack, StackEvent, Transmit, Transport, TransportHost,
 };
 use dumbbell_units::random::bytes_hash;
 use dumbbell_units::spec::{Field, Node};
@@ -219,7 +219,8 @@ impl Run {
         }
     }
 
-    pub fn take_log(&mut self, log: Log) -> String {
+    #[cfg(any(feature = "tls", feature = "qlog"))]
+    pub fn take_log(&mut self, log: dumbbell_sim::transport::Log) -> String {
         self.stack.take_log(log)
     }
 

@@ -17,7 +17,7 @@ fn refused(stated: Value) -> SpecError {
 #[test]
 fn a_completed_transport_states_everything_and_stays_as_it_is() {
     let (_, transport) = bound(json!("quinn"));
-    let TransportSpec { version, digest, parameters, .. } = &transport.spec;
+    let TransportSpec { version, digest, parameters, .. } = &*transport.spec;
     assert_eq!((version.as_str(), digest.len()), (Quinn::VERSION, 16));
     assert_eq!((&parameters["congestion"], &parameters["mtu"]), (&json!("cubic"), &json!("1500 bytes")));
     let again = bound(transport.encode()).1;

@@ -1,6 +1,7 @@
 //! Tests of the transports behind the boundary of the engine.
 
 mod determinism;
+mod engine;
 mod harness;
 mod hosts;
 mod packets;
