@@ -14,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 
 /// The transports that run here besides the engine's TCP.
 pub fn transports() -> &'static [Arc<dyn TransportHost>] {
-    static HOSTS: LazyLock<Vec<Arc<dyn TransportHost>>> = LazyLock::new(Vec::new);
+    static HOSTS: LazyLock<Vec<Arc<dyn TransportHost>>> = LazyLock::new(dumbbell_transports::hosts);
     &HOSTS
 }
 

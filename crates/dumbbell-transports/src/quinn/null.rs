@@ -1,10 +1,10 @@
 //! A QUIC session without encryption: packets keep their sizes, and their content is readable.
 //!
 //! Each side sends its transport parameters and, once it has keys, one message that ends its part of the handshake. Keys
-//! leave packets as they are, and reserve the room of an authentication tag. This is no TLS: both sides must use it.
+//! leave packets as they are, but for a tag that tells their numbers. This is no TLS: both sides must use it.
 
 use bytes::{BufMut, BytesMut};
-use dumbbell_units::random::bytes_hash;
+use dumbbell_units::random::{bytes_hash, words_hash};
 use quinn_proto::crypto::{
     self, AeadKey, CryptoError, ExportKeyingMaterialError, HandshakeTokenKey, HeaderKey, HmacKey, KeyPair,
     Keys, PacketKey, UnsupportedVersion,
@@ -202,12 +202,28 @@ impl HeaderKey for NoKey {
     }
 }
 
-impl PacketKey for NoKey {
-    fn encrypt(&self, _packet: u64, _buf: &mut [u8], _header_len: usize) {}
+/// What stands in the place of an authentication tag. As with a real one, a packet whose number was restored wrongly after
+/// long reordering (RFC 9000 §17.1) is dropped.
+fn tag_of(packet: u64, header: &[u8]) -> [u8; TAG] {
+    let mut tag = [0; TAG];
+    tag[..8].copy_from_slice(&packet.to_be_bytes());
+    tag[8..].copy_from_slice(&words_hash(header).to_be_bytes());
+    tag
+}
 
-    fn decrypt(&self, _packet: u64, _header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
-        let length = payload.len().checked_sub(TAG).ok_or(CryptoError)?;
-        payload.truncate(length);
+impl PacketKey for NoKey {
+    fn encrypt(&self, packet: u64, buf: &mut [u8], header_len: usize) {
+        let Some(tag_at) = buf.len().checked_sub(TAG).filter(|at| *at >= header_len) else { return };
+        let tag = tag_of(packet, &buf[..header_len]);
+        buf[tag_at..].copy_from_slice(&tag);
+    }
+
+    fn decrypt(&self, packet: u64, header: &[u8], payload: &mut BytesMut) -> Result<(), CryptoError> {
+        let tag_at = payload.len().checked_sub(TAG).ok_or(CryptoError)?;
+        if payload[tag_at..] != tag_of(packet, header) {
+            return Err(CryptoError);
+        }
+        payload.truncate(tag_at);
         Ok(())
     }
 
@@ -263,5 +279,24 @@ impl AeadKey for TokenKey {
 
     fn open<'a>(&self, data: &'a mut [u8], _additional_data: &[u8]) -> Result<&'a mut [u8], CryptoError> {
         Ok(data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_with_a_wrongly_restored_number_or_another_header_is_dropped() {
+        let mut packet = b"header-content-".to_vec();
+        packet.extend([0; TAG]);
+        NoKey.encrypt(70_000, &mut packet, 7);
+        let open = |number, header: &[u8]| {
+            let mut payload = BytesMut::from(&packet[7..]);
+            NoKey.decrypt(number, header, &mut payload).map(|()| payload.to_vec())
+        };
+        assert_eq!(open(70_000, b"header-").ok().as_deref(), Some(&b"content-"[..]));
+        assert!(open(70_000 - (1 << 16), b"header-").is_err());
+        assert!(open(70_000, b"Header-").is_err());
     }
 }

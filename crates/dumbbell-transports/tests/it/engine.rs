@@ -37,9 +37,8 @@ fn transports_and_the_tcp_of_the_engine_share_a_bottleneck() {
         flow("tcp", "tcp", json!("cubic"), json!("greedy")),
     ]);
     let outcomes = [outcome(flows.clone()), outcome(flows)];
-    let delivered = |outcome: &Outcome| -> Vec<u64> {
-        outcome.flows.iter().map(|flow| flow.bytes_delivered).collect()
-    };
+    let delivered =
+        |outcome: &Outcome| -> Vec<u64> { outcome.flows.iter().map(|flow| flow.bytes_delivered).collect() };
     let bytes = delivered(&outcomes[0]);
     // Payload of 20 s at 10 Mbit/s, without the start.
     assert!((22_000_000..25_000_000).contains(&bytes.iter().sum::<u64>()), "{bytes:?}");

@@ -3,9 +3,7 @@
 use dumbbell_net::{Packet, PacketKind};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::paths::{Direction, Paths};
-use dumbbell_sim::transport::{
-    Carried, End, Shown, Stack, StackEvent, Transmit, Transport, TransportHost,
-};
+use dumbbell_sim::transport::{Carried, End, Shown, Stack, StackEvent, Transmit, Transport, TransportHost};
 use dumbbell_units::random::bytes_hash;
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Ecn, Stream, Time, Value};
