@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dumbbell.evaluation.algorithm import Algorithm
+from dumbbell.parts import Transport
 from dumbbell.quantities import written_time
 from dumbbell.scenario import Cbr, DropTail, Flow, Greedy, Probe, Scenario, Tcp, Transfer, Uniform
 from dumbbell.topologies import Topology, dumbbell
@@ -64,7 +65,7 @@ class Traffic:
     """
 
     name: str
-    tcp: Tcp | None
+    tcp: Tcp | Transport | None
     source: Any = field(default_factory=Greedy)
     start: tuple[float, float] = (0.0, 1.0)
     stop: float | None = None
@@ -340,6 +341,10 @@ class Study:
         path = self.path() if path is None else path
         return path.scenario(flows, duration=self.duration, measure_from=self.warm_up, **observed)
 
+    def accepts(self, **changes: Any) -> bool:
+        """Return whether the engine accepts all algorithms with some fields of `Tcp`; see `Algorithm.accepts`."""
+        return all(algorithm.accepts(**changes) for _, algorithm in self.roles())
+
     def roles(self) -> list[tuple[str, Algorithm]]:
         """Return the subject and the baselines with their roles."""
         return [(SUBJECT, self.subject), *((one.text, one) for one in self.baselines)]
@@ -360,13 +365,13 @@ class Study:
         load_bps: float,
         begin: float,
         end: float,
-        tcp: Tcp,
+        tcp: Tcp | Transport,
         sizes: Callable[[np.random.Generator, int], Sequence[float]],
         mean_bytes: float,
         prefix: str = "short",
         rtts: Sequence[float] = (),
         backward: bool = False,
-        small: Tcp | None = None,
+        small: Tcp | Transport | None = None,
     ) -> list[Traffic]:
         """Return transfers that arrive as a Poisson process; they do not depend on the algorithm.
 

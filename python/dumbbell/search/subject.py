@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dumbbell.control import Control
 from dumbbell.evaluation.algorithm import algorithm
 from dumbbell.evaluation.study import bdp_packets
-from dumbbell.parts import External
+from dumbbell.parts import External, Transport
 from dumbbell.quantities import written_time
 from dumbbell.scenario import (
     Bernoulli,
@@ -54,7 +54,7 @@ class Subject:
     """
 
     text: str
-    tcp: Tcp
+    tcp: Tcp | Transport
 
     @classmethod
     def of(cls, given: str | External | type[Control]) -> Subject:

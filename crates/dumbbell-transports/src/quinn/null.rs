@@ -290,10 +290,10 @@ mod tests {
     fn a_packet_with_a_wrongly_restored_number_or_another_header_is_dropped() {
         let mut packet = b"header-content-".to_vec();
         packet.extend([0; TAG]);
-        NoKey.encrypt(70_000, &mut packet, 7);
+        PacketKey::encrypt(&NoKey, 70_000, &mut packet, 7);
         let open = |number, header: &[u8]| {
             let mut payload = BytesMut::from(&packet[7..]);
-            NoKey.decrypt(number, header, &mut payload).map(|()| payload.to_vec())
+            PacketKey::decrypt(&NoKey, number, header, &mut payload).map(|()| payload.to_vec())
         };
         assert_eq!(open(70_000, b"header-").ok().as_deref(), Some(&b"content-"[..]));
         assert!(open(70_000 - (1 << 16), b"header-").is_err());

@@ -26,6 +26,7 @@ from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import Case, Path, Study, Traffic, greedy, seconds
 from dumbbell.judge.baseline import Limit
 from dumbbell.judge.quantity import Quantity
+from dumbbell.parts import Transport
 from dumbbell.scenario import Bernoulli, DropTail, Flow, Forced, Link, Probe, Reroute, Scenario, Tcp, Uniform
 
 # --- congestion collapse ---
@@ -46,7 +47,7 @@ def _ramp(study: Study) -> tuple[tuple[int, ...], float]:
     return study.pick((0, 30, 60, 90, 100), RAMP), study.pick(10.0, LOSS_STEP_S)
 
 
-def _ramp_scenario(study: Study, tcp: Tcp) -> Scenario:
+def _ramp_scenario(study: Study, tcp: Tcp | Transport) -> Scenario:
     """Return one flow whose packets take links with more and more losses, and then the first one again."""
     losses, step = _ramp(study)
     rate, delay = f"{RAMP_RATE_BPS:.0f} bit/s", seconds(RAMP_RTT_S / 2.0)
@@ -371,7 +372,9 @@ OWN_FAIRNESS = Item(
 SMALL, LARGE = 10e3, 1000e3
 
 
-def short_flows(study: Study, run: int, load: float, tcp: Tcp, *, duration: float) -> list[Traffic]:
+def short_flows(
+    study: Study, run: int, load: float, tcp: Tcp | Transport, *, duration: float
+) -> list[Traffic]:
     """Return transfers of 10 kB to 1 MB, log-uniform, that arrive as a Poisson process."""
     return study.transfers(
         f"short flows {load:g}",
@@ -461,14 +464,15 @@ def _response(study: Study) -> Iterator[Case]:
                 x=100.0 * loss,
                 scenario=study.scenario(greedy(algorithm, 1, "a"), path, delay=False),
             )
-    for role, algorithm in study.roles():
+    start: dict[str, Any] = {"initial_ssthresh": f"{GROWTH_START} segments"}
+    for role, algorithm in study.roles() if study.accepts(**start) else ():
         # No queue, and no losses but one.
         path = Path(
             rate_bps=400e6,
             rtt_s=GROWTH_RTT_S,
             settings={"impairments": [Forced(packets=[LOST_PACKET])]},
         )
-        flows = greedy(algorithm, 1, "a", initial_ssthresh=f"{GROWTH_START} segments")
+        flows = greedy(algorithm, 1, "a", **start)
         yield Case(
             point="one loss on an idle path",
             role=role,

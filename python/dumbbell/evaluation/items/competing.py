@@ -57,6 +57,8 @@ def _coexistence(study: Study) -> Iterator[Case]:
             # Who starts with the others keeps for long what slow start gave. Who joins has to gain its share: it begins in
             # congestion avoidance, as in the suite's ramp-up.
             settings: dict[str, Any] = {"initial_ssthresh": INITIAL_WINDOW} if joins else {}
+            if not all(one.accepts(**settings) for one in (study.subject, baseline)):
+                continue
             begin = study.duration / 2.0 if joins else 0.0
             measured = begin + study.warm_up
             which = f"beside {baseline.text}, {'joining, ' if joins else ''}{count}:{count}"
@@ -316,8 +318,11 @@ def _deployment(study: Study) -> Iterator[Case]:
                     scenario=study.scenario(flows, delay=False),
                 )
     for segments in (2, 8, 64):
+        delayed_ack = DelayedAck(segments=segments, timer="40 ms")
+        if not study.accepts(delayed_ack=delayed_ack):
+            continue
         for role, algorithm in study.roles():
-            sparse = algorithm.tcp(delayed_ack=DelayedAck(segments=segments, timer="40 ms"))
+            sparse = algorithm.tcp(delayed_ack=delayed_ack)
             path = Path(
                 rate_bps=study.rate_bps, rtt_s=study.rtt_s, buffer=bdp_packets(study.rate_bps, study.rtt_s)
             )

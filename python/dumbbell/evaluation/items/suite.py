@@ -15,6 +15,7 @@ from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import SUBJECT, Case, Path, Study, Traffic, bdp_packets
 from dumbbell.judge.baseline import Limit
 from dumbbell.judge.quantity import Quantity
+from dumbbell.parts import Transport
 from dumbbell.quantities import written_time
 from dumbbell.scenario import DropTail, Flow, Greedy, Probe, Scenario, Tcp, Uniform
 from dumbbell.topologies import parking_lot
@@ -466,7 +467,7 @@ SUITE_FAIRNESS = Item(
 HOPS = 3
 
 
-def _parking_lot_scenario(study: Study, tcp: Tcp) -> Scenario:
+def _parking_lot_scenario(study: Study, tcp: Tcp | Transport) -> Scenario:
     rate = study.pick(10e6, 100e6)
     shape = parking_lot(
         hops=HOPS,
