@@ -141,6 +141,8 @@ pub(super) struct Setup {
     pub base: Instant,
     /// Packets are sent with the codepoints that the library gives them.
     pub is_ecn_capable: bool,
+    /// Bytes of a stream.
+    pub stream_size: u64,
     /// Random numbers of its session.
     pub random: Random,
 }
@@ -152,15 +154,17 @@ pub struct Quic {
     writes: Writes,
     client: Side,
     server: Side,
-    /// The stream with the data.
-    stream: Option<StreamId>,
-    /// The end of the stream was written.
-    is_finished: bool,
+    /// The stream with the last data, and how many bytes it still takes.
+    stream: Option<(StreamId, u64)>,
+    /// Streams that were opened, and those of them whose end is not acknowledged.
+    opened: i32,
+    unfinished: u32,
+    /// Everything was acknowledged, or the connection was given up.
     is_over: bool,
     acknowledged: u64,
     delivered: u64,
     /// Bytes for which the application was last told that they are acknowledged.
-    announced: Option<u64>,
+    announced: u64,
     data_packets: u64,
     acks: Acks,
     changes: VecDeque<Change>,
@@ -182,11 +186,12 @@ impl Quic {
             client: Side::new(client, Some(connection)),
             server: Side::new(server, None),
             stream: None,
-            is_finished: false,
+            opened: 0,
+            unfinished: 0,
             is_over: false,
             acknowledged: 0,
             delivered: 0,
-            announced: None,
+            announced: 0,
             data_packets: 0,
             acks: Acks::default(),
             changes: VecDeque::new(),
@@ -210,31 +215,31 @@ impl Quic {
         self.client.exchange();
         while let Some(event) = self.client.connection().and_then(Connection::poll) {
             match event {
-                Event::Stream(StreamEvent::Finished { .. }) => {
-                    self.acknowledged = self.writes.written;
-                    self.announce(now, true);
-                }
+                Event::Stream(StreamEvent::Finished { .. }) => self.unfinished -= 1,
                 Event::ConnectionLost { .. } => self.give_up(),
                 _ => {}
             }
         }
         self.feed();
-        if !self.writes.is_last && self.writes.written > 0 && self.acknowledged == self.writes.total {
-            self.announce(now, false);
+        let is_connected = self.client.connection().is_some_and(|connection| !connection.is_handshaking());
+        if self.is_over || !is_connected {
+            return;
         }
-    }
-
-    /// Tells the application that everything is acknowledged, and closes the connection after the last data.
-    fn announce(&mut self, now: Instant, is_last: bool) {
-        if self.announced != Some(self.acknowledged) || is_last {
-            self.announced = Some(self.acknowledged);
+        if self.unfinished == 0 && self.writes.left() == 0 {
+            self.acknowledged = self.writes.written;
+        }
+        if self.writes.is_complete() && self.unfinished == 0 {
             self.changes.push_back(Change::Acknowledged);
-        }
-        if is_last {
             self.is_over = true;
             if let Some(connection) = self.client.connection() {
                 connection.close(now, VarInt::from_u32(0), Bytes::new());
             }
+        } else if !self.writes.is_last
+            && self.acknowledged == self.writes.total
+            && self.announced != self.acknowledged
+        {
+            self.announced = self.acknowledged;
+            self.changes.push_back(Change::Acknowledged);
         }
     }
 
@@ -248,23 +253,37 @@ impl Quic {
     /// Writes data of the application.
     fn feed(&mut self) {
         let Some((_, connection)) = &mut self.client.connection else { return };
-        if self.is_over || self.is_finished {
+        if self.is_over {
             return;
         }
-        let Some(stream) = self.stream.or_else(|| connection.streams().open(Dir::Uni)) else { return };
-        self.stream = Some(stream);
         let ahead = (AHEAD.0 * connection.congestion_state().window()).max(AHEAD.1);
         let mut room =
             (self.acknowledged + ahead).saturating_sub(self.writes.written).min(self.writes.left());
-        let mut sending = connection.send_stream(stream);
         while room > 0 {
-            let chunk = Bytes::from_static(&ZEROS[..room.min(ZEROS.len() as u64) as usize]);
+            if self.stream.is_none() {
+                let Some(id) = connection.streams().open(Dir::Uni) else { break };
+                // What is lost of earlier streams is sent before new data. Both numbers are those of an open stream.
+                let _ = connection.send_stream(id).set_priority(-self.opened);
+                self.stream = Some((id, self.setup.stream_size));
+                (self.opened, self.unfinished) = (self.opened.saturating_add(1), self.unfinished + 1);
+            }
+            let Some((id, left)) = &mut self.stream else { break };
+            let mut sending = connection.send_stream(*id);
+            let chunk = Bytes::from_static(&ZEROS[..room.min(*left).min(ZEROS.len() as u64) as usize]);
             let Ok(written) = sending.write_chunks(&mut [chunk]) else { break };
             self.writes.written += written.bytes as u64;
             room -= written.bytes as u64;
+            *left -= written.bytes as u64;
+            if *left == 0 {
+                let _ = sending.finish();
+                self.stream = None;
+            }
         }
-        if self.writes.is_complete() {
-            self.is_finished = sending.finish().is_ok();
+        if self.writes.is_complete()
+            && let Some((id, _)) = self.stream.take()
+        {
+            // It is open, so that it can be finished.
+            let _ = connection.send_stream(id).finish();
         }
     }
 
@@ -274,13 +293,14 @@ impl Quic {
         let mut new = 0;
         let Some((_, connection)) = &mut self.server.connection else { return 0 };
         while let Some(event) = connection.poll() {
-            let stream = match event {
-                Event::Stream(StreamEvent::Opened { dir }) => connection.streams().accept(dir),
-                Event::Stream(StreamEvent::Readable { id }) => Some(id),
-                _ => None,
-            };
-            if let Some(stream) = stream {
-                new += read(connection, stream);
+            match event {
+                Event::Stream(StreamEvent::Opened { dir }) => {
+                    while let Some(stream) = connection.streams().accept(dir) {
+                        new += read(connection, stream);
+                    }
+                }
+                Event::Stream(StreamEvent::Readable { id }) => new += read(connection, id),
+                _ => {}
             }
         }
         self.delivered += new;

@@ -1,6 +1,7 @@
 //! QUIC of the library quinn [quinn0], as `quinn-proto`, its protocol without sockets.
 //!
-//! A connection has one stream from its client to its server. Deviations from an application on a socket:
+//! A connection carries its data in one stream after the other, from its client to its server. Deviations from an
+//! application on a socket:
 //!
 //! * Nothing comes from the system's random generator: connection identifiers, tokens and packet numbers come from the
 //!   random stream of the flow. BBR draws the phase of its gain cycle from the system, which only its pacing rate depends
@@ -77,6 +78,10 @@ params! {
         /// Most data that the receiver accepts ahead of what was read.
         receive_window: Size = Size(32 << 20), "bytes", "assumed",
             |window| window.0 > 0 && window.0 < 1 << 62, "a size above 0";
+        /// Data is written in streams of this size: a receiver gives a connection up if one stream has more than 1024
+        /// gaps.
+        stream_size: Size = Size(2 << 20), "bytes", "assumed",
+            |size| size.0 > 0, "a size above 0";
         /// Packets received without an acknowledgement before one is sent, by the extension for it; two packets are
         /// acknowledged at once if not given.
         ack_threshold: Option<u64> = None, "packets", "[quinn0 AckFrequencyConfig]",
@@ -271,8 +276,8 @@ impl Opener for Flow {
         let remote = SocketAddr::from(route.at(End::Receiver));
         let connected = random.provide(|| client.connect(now, config, remote, "receiver"));
         let connection = connected.map_err(|error| error.to_string())?;
-        let is_ecn_capable = self.params.ecn;
-        let setup = Setup { route, base: self.base, is_ecn_capable, random };
+        let (is_ecn_capable, stream_size) = (self.params.ecn, self.params.stream_size.0);
+        let setup = Setup { route, base: self.base, is_ecn_capable, stream_size, random };
         Ok(Quic::new(setup, writes, (client, connection), server))
     }
 

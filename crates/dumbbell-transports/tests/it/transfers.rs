@@ -65,6 +65,40 @@ fn losses_copies_and_changes_of_order_lose_no_data() {
 }
 
 #[test]
+fn a_transfer_of_any_size_arrives() {
+    for size in [0, 1, 1200, 65_535, 65_536, 300_000, 2 << 20] {
+        for stated in all() {
+            let link = r#"impairments = [{ kind = "bernoulli", probability = 0.05 }]"#;
+            let report = transfer(link, stated.clone(), size);
+            let events: Vec<StackEvent> = report.events.iter().map(|(_, event)| *event).collect();
+            assert_eq!(events, [StackEvent::Acknowledged { connection: 0 }], "{stated} {size}");
+            let bytes = [report.delivered, report.shown.delivered, report.shown.acknowledged];
+            assert_eq!(bytes, [size; 3], "{stated}");
+        }
+    }
+}
+
+#[test]
+fn one_stream_with_too_many_gaps_ends_a_connection_of_quinn_and_many_streams_do_not() {
+    // Slow start overshoots a path of 12.5 MB and its queue by some thousand packets, of which every other one is lost.
+    let link = r#"rate = "1 Gbit/s", delay = "50 ms", queue = { kind = "droptail", limit = "1000 packets" }"#;
+    let run = |stated: Value| {
+        let mut run = Run::new(&scenario(link), stated, 1).reusing();
+        run.open(0, u64::MAX, false);
+        run.until(Time(2_000_000_000));
+        run.report
+    };
+    let one = run(json!({ "name": "quinn", "stream_size": "1 GiB" }));
+    assert_eq!(
+        one.events.iter().map(|(_, event)| *event).collect::<Vec<_>>(),
+        [StackEvent::GivenUp { connection: 0 }]
+    );
+    let many = run(json!({ "name": "quinn" }));
+    assert_eq!(many.events, []);
+    assert!(many.delivered > 100_000_000, "{}", many.delivered);
+}
+
+#[test]
 fn quinn_reacts_to_marks_instead_of_losses() {
     let queue = r#"queue = "codel""#;
     let marked = complete(queue, &json!({ "name": "quinn" }));
