@@ -1,4 +1,4 @@
-//! TCP of the library smoltcp [smoltcp0], which embedded systems use.
+//! TCP of the library smoltcp [smoltcp0 socket/tcp.rs], which embedded systems use.
 //!
 //! Both ends of a connection have an interface of their own with one socket. What sets it apart from the TCP of an
 //! operating system:

@@ -1,4 +1,4 @@
-//! QUIC of the library quinn [quinn0], as `quinn-proto`, its protocol without sockets.
+//! QUIC of the library quinn [quinn0 lib.rs], as `quinn-proto`, its protocol without sockets.
 //!
 //! A connection carries its data in one stream after the other, from its client to its server. Deviations from an
 //! application on a socket:
