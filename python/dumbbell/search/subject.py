@@ -110,7 +110,7 @@ class Subject:
             flows=flows,
         )
 
-    def _flow(self, name: str, pair: int, tcp: Tcp, start_s: float) -> Flow:
+    def _flow(self, name: str, pair: int, tcp: Tcp | Transport, start_s: float) -> Flow:
         start = Uniform(uniform=(f"{start_s:g} s", f"{start_s + 1:g} s"))
         return Flow(name=name, from_=f"s{pair}", to=f"d{pair}", tcp=tcp, start=start)
 

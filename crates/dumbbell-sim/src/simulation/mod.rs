@@ -242,10 +242,7 @@ impl<'a> Simulation<'a> {
                     self.network.events.pop_other();
                     self.on_flow(flow);
                 }
-                Event::Stack(number) => {
-                    self.network.events.pop_other();
-                    self.on_stack_deadline(number);
-                }
+                Event::Stack(number) => self.on_stack_deadline(number),
             }
             if self.is_complete() {
                 last = at;

@@ -313,6 +313,7 @@ impl Simulation<'_> {
     #[inline(never)]
     pub(super) fn on_stack_deadline(&mut self, number: u32) {
         let now = self.network.now;
+        self.network.events.pop_other();
         let running = &mut self.stacks.all[number as usize];
         if running.due != now {
             return;
