@@ -1,0 +1,621 @@
+//! The process of a guest, and the sockets through which it gets time and frames.
+//!
+//! Nothing of a guest is left behind, however this process ends: its socket has no name while it runs, its memory file
+//! neither, and the program that starts it ends it when this process is gone (`guest/launch.c`).
+
+use crate::calendar::{self, Answer, Calendar};
+use crate::frames;
+use crate::rings::{Memory, RingError};
+use crate::vhost::{self, Device, Event, Header, Region};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
+use rustix::io::{Errno, pread, pwrite};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+/// Devices of a guest: that of the sender, that of the receiver, and that of commands.
+pub const DEVICES: usize = 3;
+
+/// The device of the sender, that of the receiver, and that of commands.
+pub const SENDER: usize = 0;
+/// See [`SENDER`].
+pub const RECEIVER: usize = 1;
+/// See [`SENDER`].
+pub const CONTROL: usize = 2;
+
+/// The rings of a device: to the guest, and from it.
+const TO_GUEST: usize = 0;
+const FROM_GUEST: usize = 1;
+
+/// Bit of the header before a frame: its checksum is to be completed [VIRTIO 1.2 §5.1.6].
+const NEEDS_CHECKSUM: u8 = 1;
+/// Bit of the header before a frame: its checksum was verified.
+const IS_VALID: u8 = 2;
+
+/// The socket that guests know, see `guest/launch.c`.
+const SOCKET: &str = "/proc/self/fd/9";
+
+/// Most bytes that are shown of what a guest has printed.
+const MOST_PRINTED: u64 = 600;
+
+/// Most descriptors of a message.
+const MOST_DESCRIPTORS: usize = 8;
+
+/// How a guest is started.
+#[derive(Clone, Debug)]
+pub struct Start<'a> {
+    /// The folder of the kernel, with `linux`, `launch` and `root`.
+    pub kernel: &'a Path,
+    /// Decides what the guest draws at random.
+    pub seed: u64,
+    /// The guest is given up when it does nothing for this long.
+    pub limit: Duration,
+}
+
+/// A running guest. See the [module](self).
+#[derive(Debug)]
+pub struct Guest {
+    child: Child,
+    /// The guest lives as long as this is open.
+    life: Option<UnixStream>,
+    /// What the guest prints.
+    printed: File,
+    clock: UnixStream,
+    links: Vec<Link>,
+    calendar: Calendar,
+    limit: Timespec,
+    limit_s: f64,
+    /// Frames that it has sent, each with its device.
+    frames: VecDeque<(usize, Vec<u8>)>,
+    is_interrupting: bool,
+    buffer: Vec<u8>,
+}
+
+/// A device with its socket.
+#[derive(Debug)]
+struct Link {
+    socket: UnixStream,
+    device: Device,
+    memory: Shared,
+    interrupts: Option<UnixStream>,
+    input: Vec<u8>,
+    descriptors: VecDeque<OwnedFd>,
+}
+
+/// The memory that a guest shares.
+#[derive(Debug, Default)]
+struct Shared {
+    regions: Vec<(Region, OwnedFd)>,
+}
+
+impl Shared {
+    fn place(&self, address: u64, length: usize) -> Result<(&OwnedFd, u64), RingError> {
+        let found = self.regions.iter().find_map(|(region, file)| {
+            region.in_file(address, length as u64).map(|position| (file, position))
+        });
+        found.ok_or(RingError::Memory(address, length as u64))
+    }
+}
+
+impl Memory for Shared {
+    fn read_at(&self, address: u64, bytes: &mut [u8]) -> Result<(), RingError> {
+        let (file, position) = self.place(address, bytes.len())?;
+        let length = bytes.len();
+        match pread(file, bytes, position) {
+            Ok(read) if read == length => Ok(()),
+            _ => Err(RingError::Memory(address, length as u64)),
+        }
+    }
+
+    fn write_at(&self, address: u64, bytes: &[u8]) -> Result<(), RingError> {
+        let (file, position) = self.place(address, bytes.len())?;
+        match pwrite(file, bytes, position) {
+            Ok(written) if written == bytes.len() => Ok(()),
+            _ => Err(RingError::Memory(address, bytes.len() as u64)),
+        }
+    }
+}
+
+/// Waits until one of these can be read.
+fn wait(
+    descriptors: &[BorrowedFd<'_>],
+    limit: &Timespec,
+    ready: &mut [bool; DEVICES + 2],
+) -> Result<bool, Errno> {
+    ready.fill(false);
+    let mut polled: [PollFd<'_>; DEVICES + 2] = std::array::from_fn(|at| {
+        PollFd::from_borrowed_fd(*descriptors.get(at).unwrap_or(&descriptors[0]), PollFlags::IN)
+    });
+    let polled = &mut polled[..descriptors.len()];
+    loop {
+        match poll(polled, Some(limit)) {
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+            Ok(0) => return Ok(false),
+            Ok(_) => break,
+        }
+    }
+    for (ready, polled) in ready.iter_mut().zip(polled) {
+        *ready = !polled.revents().is_empty();
+    }
+    Ok(true)
+}
+
+/// What the system says about a file or a process.
+fn failed(what: &str) -> impl Fn(io::Error) -> String {
+    move |error| format!("{what}: {error}")
+}
+
+impl Guest {
+    /// Starts a guest, up to its first wait for time.
+    ///
+    /// # Errors
+    ///
+    /// It could not be started, or does not do what guests do.
+    pub fn start(start: &Start<'_>) -> Result<Self, String> {
+        let (life, ended) = UnixStream::pair().map_err(failed("a pair of sockets could not be made"))?;
+        let printed = memfd_create("dumbbell-guest", MemfdFlags::CLOEXEC)
+            .map_err(|error| failed("no memory for what a guest prints")(error.into()))?;
+        let printed = File::from(printed);
+        let output = printed.try_clone().map_err(failed("no descriptor for what a guest prints"))?;
+        let (listener, place) = nameless_socket()?;
+        let mut command = Command::new(start.kernel.join("launch"));
+        command
+            .arg(start.kernel.join("linux"))
+            .args(arguments(start.seed))
+            .current_dir(start.kernel.join("root"))
+            .env_clear()
+            .stdin(OwnedFd::from(ended))
+            .stdout(output)
+            .stderr(place);
+        let program = start.kernel.join("launch").display().to_string();
+        let child = command.spawn().map_err(failed(&format!("{program} could not be started")))?;
+        drop(command);
+        let (clock, other) = UnixStream::pair().map_err(failed("a pair of sockets could not be made"))?;
+        drop(other);
+        let mut guest = Guest {
+            child,
+            life: Some(life),
+            printed,
+            clock,
+            links: Vec::new(),
+            calendar: Calendar::default(),
+            limit: Timespec { tv_sec: start.limit.as_secs() as i64, tv_nsec: start.limit.subsec_nanos().into() },
+            limit_s: start.limit.as_secs_f64(),
+            frames: VecDeque::new(),
+            is_interrupting: false,
+            buffer: Vec::new(),
+        };
+        guest.connect(&listener)?;
+        guest.serve()?;
+        Ok(guest)
+    }
+
+    /// The guest connects for its clock first, and then for each device.
+    fn connect(&mut self, listener: &UnixListener) -> Result<(), String> {
+        self.clock = self.accept(listener)?;
+        while self.links.len() < DEVICES {
+            let next = self.links.len();
+            // Devices connect one after the other while the guest runs.
+            self.serve_until(Some(listener.as_fd()))?;
+            let socket = self.accept(listener)?;
+            self.links.push(Link {
+                socket,
+                device: Device::new([2, 0, 0, 0, 0, next as u8]),
+                memory: Shared::default(),
+                interrupts: None,
+                input: Vec::new(),
+                descriptors: VecDeque::new(),
+            });
+        }
+        Ok(())
+    }
+
+    fn accept(&self, listener: &UnixListener) -> Result<UnixStream, String> {
+        let mut ready = [false; DEVICES + 2];
+        match wait(&[listener.as_fd()], &self.limit, &mut ready) {
+            Ok(true) => listener.accept().map(|(socket, _)| socket).map_err(|error| self.broken(error)),
+            Ok(false) => Err(self.hangs()),
+            Err(error) => Err(self.broken(error)),
+        }
+    }
+
+    /// The clock of the guest.
+    pub fn calendar(&self) -> &Calendar {
+        &self.calendar
+    }
+
+    /// The number of its process, for tests.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next frame that the guest has sent, with its device.
+    pub fn poll_frame(&mut self) -> Option<(usize, Vec<u8>)> {
+        self.frames.pop_front()
+    }
+
+    /// Lets the guest run at the time of its request, until it waits again.
+    ///
+    /// # Errors
+    ///
+    /// It has failed.
+    pub fn run(&mut self) -> Result<(), String> {
+        let granted = self.calendar.grant();
+        self.tell(&granted)?;
+        self.serve()
+    }
+
+    /// Time passes up to `to`, in nanoseconds, while the guest does what it wants to do by then.
+    ///
+    /// # Errors
+    ///
+    /// It has failed.
+    pub fn run_until(&mut self, to: u64) -> Result<(), String> {
+        while self.calendar.request().is_some_and(|request| request <= to) {
+            self.run()?;
+        }
+        if self.calendar.now() < to {
+            self.calendar.pass(to);
+        }
+        Ok(())
+    }
+
+    /// A frame reaches a device now. The guest wants to run at this time then.
+    ///
+    /// # Errors
+    ///
+    /// It has failed, or has no room for the frame.
+    pub fn deliver(&mut self, device: usize, frame: &[u8]) -> Result<(), String> {
+        let Link { device: Device { rings, .. }, memory, .. } = &mut self.links[device];
+        let mut bytes = std::mem::take(&mut self.buffer);
+        bytes.clear();
+        bytes.resize(vhost::FRAME_HEADER, 0);
+        bytes[0] = IS_VALID;
+        bytes[10] = 1;
+        bytes.extend(frame);
+        let put = rings[TO_GUEST].take(memory).and_then(|buffer| {
+            let buffer = buffer.ok_or(RingError::Room(bytes.len() as u64))?;
+            buffer.write(memory, &bytes)?;
+            rings[TO_GUEST].give_back(memory, &buffer, bytes.len() as u32)
+        });
+        self.buffer = bytes;
+        put.map_err(|error| self.broken(error))?;
+        self.interrupt(device, TO_GUEST)
+    }
+
+    /// Tells the guest that buffers were given back, and serves its clock until it has taken note.
+    fn interrupt(&mut self, device: usize, ring: usize) -> Result<(), String> {
+        let link = &self.links[device];
+        let is_wanted = link.device.rings[ring].wants_interrupt(&link.memory);
+        if !is_wanted.map_err(|error| self.broken(error))? {
+            return Ok(());
+        }
+        let Some(interrupts) = &link.interrupts else {
+            return Err(self.broken("it takes no interrupts"));
+        };
+        send(interrupts, &vhost::interrupt(ring)).map_err(|error| self.broken(error))?;
+        self.is_interrupting = true;
+        loop {
+            let link = &self.links[device];
+            let interrupts = link.interrupts.as_ref().map_or(self.clock.as_fd(), AsFd::as_fd);
+            let ready = self.wait(&[self.clock.as_fd(), interrupts])?;
+            if ready[0] {
+                self.on_clock()?;
+            } else if ready[1] {
+                let mut answer = [0; vhost::INTERRUPT_ANSWER];
+                let answered = match &self.links[device].interrupts {
+                    Some(interrupts) => self.receive(interrupts.as_fd(), &mut answer),
+                    None => Ok(()),
+                };
+                answered?;
+                self.is_interrupting = false;
+                return vhost::check_interrupt_answer(&answer).map_err(|error| self.broken(error));
+            }
+        }
+    }
+
+    /// Serves the guest until it waits for time.
+    fn serve(&mut self) -> Result<(), String> {
+        self.serve_until(None)
+    }
+
+    /// Serves the guest until it waits for time, or until `other` can be read. While that has not happened, time passes
+    /// as the guest wants.
+    fn serve_until(&mut self, other: Option<BorrowedFd<'_>>) -> Result<(), String> {
+        loop {
+            if self.calendar.is_waiting() {
+                if other.is_none() {
+                    return Ok(());
+                }
+                if self.calendar.request().is_none() {
+                    return Err(self.broken("it has no devices"));
+                }
+                let granted = self.calendar.grant();
+                self.tell(&granted)?;
+            }
+            let mut descriptors = [self.clock.as_fd(); DEVICES + 2];
+            for (place, link) in descriptors[1..].iter_mut().zip(&self.links) {
+                *place = link.socket.as_fd();
+            }
+            let count = 1 + self.links.len();
+            if let Some(other) = other {
+                descriptors[count] = other;
+            }
+            let ready = self.wait(&descriptors[..count + usize::from(other.is_some())])?;
+            if ready[0] {
+                self.on_clock()?;
+            } else if let Some(device) = (0..self.links.len()).find(|device| ready[1 + device]) {
+                self.on_device(device)?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn wait(&self, descriptors: &[BorrowedFd<'_>]) -> Result<[bool; DEVICES + 2], String> {
+        let mut ready = [false; DEVICES + 2];
+        match wait(descriptors, &self.limit, &mut ready) {
+            Ok(true) => Ok(ready),
+            Ok(false) => Err(self.hangs()),
+            Err(error) => Err(self.broken(error)),
+        }
+    }
+
+    /// A message of the clock.
+    fn on_clock(&mut self) -> Result<(), String> {
+        let mut bytes = [0; calendar::MESSAGE];
+        self.receive(self.clock.as_fd(), &mut bytes)?;
+        match self.calendar.on_message(&bytes).map_err(|error| self.broken(error))? {
+            Answer::None => Ok(()),
+            Answer::Bytes(answer) => self.tell(&answer),
+            Answer::First(answer) => self.tell_first(&answer).map_err(|error| self.broken(error)),
+        }
+    }
+
+    fn tell(&self, message: &[u8]) -> Result<(), String> {
+        send(&self.clock, message).map_err(|error| self.broken(error))
+    }
+
+    /// The first answer of the clock. Linux 6.12 takes two descriptors from it without looking whether there are any:
+    /// it finds no version of shared memory that it knows in these.
+    fn tell_first(&self, message: &[u8]) -> Result<(), Errno> {
+        let empty = memfd_create("dumbbell-clock", MemfdFlags::CLOEXEC)?;
+        rustix::fs::ftruncate(&empty, 4096)?;
+        let descriptors = [empty.as_fd(), empty.as_fd()];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+        rustix::net::sendmsg(&self.clock, &[IoSlice::new(message)], &mut ancillary, SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    /// Receives all of `bytes`.
+    fn receive(&self, from: BorrowedFd<'_>, bytes: &mut [u8]) -> Result<(), String> {
+        let mut done = 0;
+        while done < bytes.len() {
+            match rustix::net::recv(from, &mut bytes[done..], RecvFlags::DONTWAIT) {
+                Ok((0, _)) => return Err(self.has_ended()),
+                Ok((received, _)) => done += received,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    self.wait(&[from])?;
+                }
+                Err(Errno::CONNRESET) => return Err(self.has_ended()),
+                Err(error) => return Err(self.broken(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// A device can be read: messages, of which the last one may be incomplete.
+    fn on_device(&mut self, device: usize) -> Result<(), String> {
+        let link = &mut self.links[device];
+        match link.read() {
+            Ok(0) | Err(Errno::CONNRESET) => return Err(self.has_ended()),
+            Ok(_) => {}
+            Err(error) => return Err(self.broken(error)),
+        }
+        loop {
+            let next = self.links[device].next_message();
+            let Some((reply, event)) = next.map_err(|error| self.broken(error))? else { return Ok(()) };
+            let link = &mut self.links[device];
+            match event {
+                Event::Kick(FROM_GUEST) => self.on_frames(device)?,
+                Event::Kick(_) | Event::None => {}
+                Event::Memory(regions) => {
+                    link.memory.regions = regions.into_iter().zip(link.descriptors.drain(..)).collect();
+                }
+                Event::Interrupts => link.interrupts = link.descriptors.pop_front().map(UnixStream::from),
+            }
+            if let Some(reply) = reply {
+                send(&self.links[device].socket, &reply).map_err(|error| self.broken(error))?;
+            }
+        }
+    }
+
+    /// The guest has put frames into the ring of a device.
+    fn on_frames(&mut self, device: usize) -> Result<(), String> {
+        let link = &mut self.links[device];
+        let mut count = 0;
+        loop {
+            let mut frame = std::mem::take(&mut self.buffer);
+            let ring = &mut link.device.rings[FROM_GUEST];
+            let taken = ring.take(&link.memory).and_then(|buffer| {
+                let Some(buffer) = buffer else { return Ok(false) };
+                buffer.read(&link.memory, &mut frame)?;
+                ring.give_back(&link.memory, &buffer, 0)?;
+                Ok(true)
+            });
+            if taken == Ok(true) {
+                count += 1;
+                self.frames.extend(sent(&frame).map(|frame| (device, frame)));
+            }
+            self.buffer = frame;
+            match taken {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return Err(self.broken(error)),
+            }
+        }
+        if count > 0 { self.interrupt(device, FROM_GUEST) } else { Ok(()) }
+    }
+
+    fn hangs(&self) -> String {
+        format!("the guest has done nothing for {} s of real time{}", self.limit_s, self.last_words())
+    }
+
+    fn has_ended(&self) -> String {
+        format!("the guest has ended{}", self.last_words())
+    }
+
+    fn broken(&self, error: impl std::fmt::Display) -> String {
+        format!("the guest does not do what a guest does: {error}{}", self.last_words())
+    }
+
+    /// The end of what the guest has printed, in one line.
+    fn last_words(&self) -> String {
+        let mut text = Vec::new();
+        let mut printed = &self.printed;
+        let end = printed.seek(SeekFrom::End(0)).unwrap_or(0);
+        let read = printed
+            .seek(SeekFrom::Start(end.saturating_sub(MOST_PRINTED)))
+            .and_then(|_| printed.read_to_end(&mut text));
+        let text = String::from_utf8_lossy(&text);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if read.is_err() || words.is_empty() { String::new() } else { format!("; it said: {}", words.join(" ")) }
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // Its starter ends it now, and waits for it.
+        self.life = None;
+        let _ = self.child.wait();
+    }
+}
+
+impl Link {
+    /// Reads what is there.
+    fn read(&mut self) -> Result<usize, Errno> {
+        let mut bytes = [0; vhost::HEADER + vhost::MOST_PAYLOAD];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let mut target = [IoSliceMut::new(&mut bytes)];
+        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+        let received = loop {
+            match rustix::net::recvmsg(&self.socket, &mut target, &mut ancillary, flags) {
+                Err(Errno::INTR) => {}
+                received => break received?,
+            }
+        };
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+                self.descriptors.extend(descriptors);
+            }
+        }
+        self.descriptors.truncate(MOST_DESCRIPTORS);
+        self.input.extend(&bytes[..received.bytes]);
+        Ok(received.bytes)
+    }
+
+    /// The next whole message: what to reply, and what follows from it.
+    fn next_message(&mut self) -> Result<Option<(Option<Vec<u8>>, Event)>, vhost::VhostError> {
+        let Some((header, rest)) = self.input.split_first_chunk() else { return Ok(None) };
+        let header = Header::parse(header)?;
+        let Some(payload) = rest.get(..header.payload()) else { return Ok(None) };
+        let found = self.device.on_message(&header, payload, self.descriptors.len())?;
+        self.input.drain(..vhost::HEADER + header.payload());
+        Ok(Some(found))
+    }
+}
+
+/// The frame after the header of a device, with its checksum.
+fn sent(bytes: &[u8]) -> Option<Vec<u8>> {
+    let (header, frame) = bytes.split_first_chunk::<{ vhost::FRAME_HEADER }>()?;
+    let mut frame = frame.to_vec();
+    let [flags, _, _, _, _, _, start0, start1, offset0, offset1, ..] = *header;
+    if flags & NEEDS_CHECKSUM != 0 {
+        let start = u16::from_le_bytes([start0, start1]);
+        let offset = u16::from_le_bytes([offset0, offset1]);
+        frames::complete_checksum(&mut frame, start.into(), offset.into());
+    }
+    Some(frame)
+}
+
+fn send(to: &UnixStream, bytes: &[u8]) -> Result<(), Errno> {
+    // Messages are far smaller than the buffer of a socket, and the guest waits for each of them.
+    match rustix::net::send(to, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+        Ok(sent) if sent == bytes.len() => Ok(()),
+        Ok(_) => Err(Errno::AGAIN),
+        Err(error) => Err(error),
+    }
+}
+
+/// A socket that listens and has no name any more, and a descriptor by which its place can be found.
+fn nameless_socket() -> Result<(UnixListener, OwnedFd), String> {
+    let folder = Folder::new()?;
+    let path = folder.0.join("s");
+    let listener = UnixListener::bind(&path).map_err(failed("a socket could not be made"))?;
+    let place = rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|error| failed("a socket could not be found")(error.into()))?;
+    Ok((listener, place))
+}
+
+/// A folder for the instant in which a socket has a name.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self, String> {
+        // A name that another process or thread has is not taken.
+        (0..1000)
+            .map(|number| std::env::temp_dir().join(format!("dumbbell-{}-{number}", std::process::id())))
+            .find(|path| rustix::fs::mkdir(path, Mode::RWXU).is_ok())
+            .map(Folder)
+            .ok_or_else(|| format!("no folder could be made in {}", std::env::temp_dir().display()))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.0.join("s"));
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+/// The command line of a guest. It never names a path that could differ, because it decides what the guest draws.
+fn arguments(seed: u64) -> Vec<String> {
+    let mut arguments: Vec<String> = [
+        "mem=64M",
+        "umid=guest",
+        // No folder can be made there: none is needed.
+        "uml_dir=/proc/dumbbell",
+        "root=hostfs",
+        "rootfstype=hostfs",
+        "rootflags=.",
+        "rw",
+        "init=/init",
+        "con=null",
+        "con0=null,fd:1",
+        "ssl=null",
+        "quiet",
+        "panic=-1",
+        "random.trust_cpu=1",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    arguments.push(format!("time-travel=ext:1:{SOCKET}"));
+    arguments.extend((0..DEVICES).map(|_| format!("virtio_uml.device={SOCKET}:1")));
+    arguments.push(format!("seed={seed:016x}"));
+    arguments
+}

@@ -1,0 +1,11 @@
+//! The TCP of an unmodified Linux kernel in simulated time.
+//!
+//! A user-mode Linux runs as an ordinary process, without root, on a clock that the engine grants. Both ends of all its
+//! connections are in it, and every packet between them passes through the engine. The same seed gives the same bits.
+#![cfg(target_os = "linux")]
+
+pub mod calendar;
+pub mod frames;
+pub mod guest;
+pub mod rings;
+pub mod vhost;
