@@ -27,6 +27,8 @@ pub struct Segment {
     pub data: u32,
     /// It opens a connection.
     pub is_syn: bool,
+    /// It ends the data of its sender.
+    pub is_fin: bool,
     /// ECN codepoint of the packet.
     pub ecn: Ecn,
 }
@@ -48,6 +50,7 @@ impl Segment {
             ack: tcp.ack().then(|| tcp.acknowledgment_number()),
             data: (rest.len() - tcp.slice().len()) as u32,
             is_syn: tcp.syn(),
+            is_fin: tcp.fin(),
             ecn: ecn_of(packet[1]),
         })
     }
@@ -143,6 +146,7 @@ mod tests {
             ack: Some(9),
             data: 3,
             is_syn: false,
+            is_fin: false,
             ecn: Ecn::Ect0,
         };
         assert_eq!(segment, expected);

@@ -265,10 +265,20 @@ impl Guest {
         while self.calendar.request().is_some_and(|request| request <= to) {
             self.run()?;
         }
+        self.pass(to);
+        Ok(())
+    }
+
+    /// Time passes up to `to`, in nanoseconds, at which or after which the guest wants to run.
+    pub fn pass(&mut self, to: u64) {
         if self.calendar.now() < to {
             self.calendar.pass(to);
         }
-        Ok(())
+    }
+
+    /// Hardware address of a device.
+    pub fn mac(&self, device: usize) -> [u8; 6] {
+        self.links[device].device.mac()
     }
 
     /// A frame reaches a device now. The guest wants to run at this time then.
@@ -598,11 +608,11 @@ fn arguments(seed: u64) -> Vec<String> {
     let mut arguments: Vec<String> = [
         "mem=64M",
         "umid=guest",
-        // No folder can be made there: none is needed.
-        "uml_dir=/proc/dumbbell",
+        // It can make no folder there, and needs none.
+        "uml_dir=/proc/",
         "root=hostfs",
         "rootfstype=hostfs",
-        "rootflags=.",
+        "rootflags=/proc/self/cwd/.",
         "rw",
         "init=/init",
         "con=null",

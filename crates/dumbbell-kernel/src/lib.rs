@@ -4,8 +4,12 @@
 //! connections are in it, and every packet between them passes through the engine. The same seed gives the same bits.
 #![cfg(target_os = "linux")]
 
+pub mod affinity;
+pub mod agent;
 pub mod calendar;
+pub mod connection;
 pub mod frames;
 pub mod guest;
 pub mod rings;
+pub mod stack;
 pub mod vhost;
