@@ -73,7 +73,7 @@ struct answer {
 struct end {
 	int socket; // 0: none
 	uint64_t number; // bytes to be sent, or that were read
-	bool is_endless, is_kept, is_connected;
+	bool is_endless, is_kept, is_connected, is_shut;
 };
 
 enum role { CONTROL, SENDING, RECEIVING, LISTENING };
@@ -249,7 +249,7 @@ static void write_more(uint16_t from)
 {
 	struct end *end = &senders[from];
 
-	if (!end->socket || !end->is_connected)
+	if (!end->socket || !end->is_connected || end->is_shut)
 		return;
 	while (end->is_endless || end->number) {
 		size_t size = end->is_endless || end->number > WRITE_BYTES ? WRITE_BYTES : end->number;
@@ -261,8 +261,11 @@ static void write_more(uint16_t from)
 		if ((size_t)written < size)
 			return;
 	}
-	if (!end->is_kept)
+	if (!end->is_kept) {
+		// Shutting down is an event of its own socket.
+		end->is_shut = true;
 		shutdown(end->socket, SHUT_WR);
+	}
 }
 
 static int listen_at(uint16_t to, const char *congestion)
