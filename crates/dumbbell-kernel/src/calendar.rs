@@ -1,7 +1,10 @@
 //! The clock of a guest: the messages of `include/uapi/linux/um_timetravel.h`, bytes in and bytes out.
 //!
 //! A guest runs in no time until it waits, and says before when it wants to run again. It is never allowed to run
-//! freely, so that its time is that of the last grant.
+//! freely beyond the instant, so that its time is that of the last grant.
+//!
+//! Guests since Linux 6.12 also know a memory that they share with the calendar ([`SHARED`]). Then they say nothing but
+//! that they wait, which saves most of the messages.
 
 use std::fmt;
 
@@ -21,7 +24,30 @@ const WAIT: u32 = 3;
 const GET: u32 = 4;
 const UPDATE: u32 = 5;
 const RUN: u32 = 6;
+const FREE_UNTIL: u32 = 7;
 const GET_TOD: u32 = 8;
+
+/// Size of the shared memory, in bytes: a page, and a part for the calendar and for the guest.
+pub const SHARED: usize = PAGE + 2 * CLIENT;
+
+const PAGE: usize = 4096;
+const CLIENT: usize = 128;
+
+/// Version of the shared memory.
+const SHARED_VERSION: u32 = 2;
+
+/// Number of the guest in the shared memory. The calendar has number 0.
+const GUEST: u16 = 1;
+
+/// A part of the shared memory that the guest writes: where it is, and its size, in bytes.
+pub const GUEST_PART: (u64, usize) = ((PAGE + CLIENT) as u64, 16);
+
+/// Where the times in the shared memory are, in bytes.
+const TIMES: u64 = 8;
+
+/// A client reads and writes times in the shared memory; and it wants to run.
+const TIME_SHARE: u32 = 1;
+const WANTS_TO_RUN: u32 = 1;
 
 /// A message that a guest should not have sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +87,14 @@ pub struct Calendar {
     now: u64,
     request: u64,
     is_waiting: bool,
+    /// The guest uses the shared memory.
+    is_shared: bool,
     sequence: u32,
 }
 
 impl Default for Calendar {
     fn default() -> Self {
-        Calendar { now: 0, request: FOREVER, is_waiting: false, sequence: 0 }
+        Calendar { now: 0, request: FOREVER, is_waiting: false, is_shared: false, sequence: 0 }
     }
 }
 
@@ -92,14 +120,61 @@ impl Calendar {
         self.now = to;
     }
 
-    /// The guest may run at the time of its request: the message that says so.
-    pub fn grant(&mut self) -> [u8; MESSAGE] {
+    /// The guest may run at the time of its request: the messages that say so. Until the next instant, it needs not ask.
+    pub fn grant(&mut self) -> Vec<u8> {
         debug_assert!(self.is_waiting && self.request < FOREVER);
         self.now = self.request;
         self.request = FOREVER;
         self.is_waiting = false;
+        if self.is_shared {
+            return self.message(RUN, self.now).to_vec();
+        }
+        [self.message(FREE_UNTIL, self.now + 1), self.message(RUN, self.now)].concat()
+    }
+
+    fn message(&mut self, operation: u32, time: u64) -> [u8; MESSAGE] {
         self.sequence = self.sequence.wrapping_add(1);
-        message(RUN, self.sequence, self.now)
+        message(operation, self.sequence, time)
+    }
+
+    /// True if the guest uses the shared memory.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// The shared memory at the beginning.
+    pub fn shared() -> Vec<u8> {
+        let mut memory = vec![0; SHARED];
+        memory[..4].copy_from_slice(&SHARED_VERSION.to_le_bytes());
+        memory[4..8].copy_from_slice(&(SHARED as u32).to_le_bytes());
+        memory[24..26].copy_from_slice(&GUEST.to_le_bytes());
+        memory[26..28].copy_from_slice(&2_u16.to_le_bytes());
+        memory[PAGE..PAGE + 4].copy_from_slice(&TIME_SHARE.to_le_bytes());
+        memory
+    }
+
+    /// What is to be in the shared memory now, and where: until when the guest may run, the present time, and who runs.
+    pub fn share(&self) -> (u64, [u8; 18]) {
+        let mut bytes = [0; 18];
+        bytes[..8].copy_from_slice(&(self.now + 1).to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.now.to_le_bytes());
+        bytes[16..].copy_from_slice(&(if self.is_waiting { 0 } else { GUEST }).to_le_bytes());
+        (TIMES, bytes)
+    }
+
+    /// The guest has written its part of the shared memory.
+    ///
+    /// # Errors
+    ///
+    /// It wants to run at a time before the present one.
+    pub fn on_shared(&mut self, bytes: &[u8; GUEST_PART.1]) -> Result<(), ClockError> {
+        let (abilities, flags, time) = parse(bytes);
+        self.is_shared |= abilities & TIME_SHARE != 0;
+        if !self.is_shared || !self.is_waiting {
+            return Ok(());
+        }
+        self.request = if flags & WANTS_TO_RUN != 0 { time } else { FOREVER };
+        if self.request < self.now { Err(ClockError::Backwards(self.now, self.request)) } else { Ok(()) }
     }
 
     /// A message of the guest.
@@ -112,7 +187,7 @@ impl Calendar {
         let acknowledged = |time| Answer::Bytes(message(ACK, sequence, time));
         match operation {
             ACK => Ok(Answer::None),
-            START => Ok(Answer::First(message(ACK, sequence, 0))),
+            START => Ok(Answer::First(message(ACK, sequence, GUEST.into()))),
             REQUEST => {
                 if time < self.now {
                     return Err(ClockError::Backwards(self.now, time));
@@ -125,7 +200,7 @@ impl Calendar {
                     return Err(ClockError::Waiting);
                 }
                 self.is_waiting = true;
-                Ok(acknowledged(0))
+                Ok(if self.is_shared { Answer::None } else { acknowledged(0) })
             }
             GET => Ok(acknowledged(self.now)),
             UPDATE => {
@@ -164,12 +239,12 @@ mod tests {
     #[test]
     fn a_guest_runs_at_the_time_of_its_last_request() {
         let mut calendar = Calendar::default();
-        assert_eq!(told(&mut calendar, START, 1), Ok(Answer::First(message(ACK, 7, 0))));
+        assert_eq!(told(&mut calendar, START, 1), Ok(Answer::First(message(ACK, 7, 1))));
         assert_eq!(told(&mut calendar, REQUEST, 900), Ok(Answer::Bytes(message(ACK, 7, 0))));
         assert_eq!(told(&mut calendar, REQUEST, 500), Ok(Answer::Bytes(message(ACK, 7, 0))));
         assert_eq!(told(&mut calendar, WAIT, u64::MAX), Ok(Answer::Bytes(message(ACK, 7, 0))));
         assert_eq!(calendar.request(), Some(500));
-        assert_eq!(calendar.grant(), message(RUN, 1, 500));
+        assert_eq!(calendar.grant(), [message(FREE_UNTIL, 1, 501), message(RUN, 2, 500)].concat());
         assert_eq!((calendar.now(), calendar.request(), calendar.is_waiting()), (500, None, false));
         assert_eq!(told(&mut calendar, ACK, 0), Ok(Answer::None));
     }
@@ -189,6 +264,23 @@ mod tests {
         let mut calendar = Calendar::default();
         told(&mut calendar, REQUEST, i64::MAX as u64).expect("a request");
         assert_eq!(calendar.request(), None);
+    }
+
+    #[test]
+    fn a_guest_that_shares_memory_is_told_less() {
+        let mut calendar = Calendar::default();
+        assert_eq!(Calendar::shared().len(), SHARED);
+        calendar.on_shared(&message(1, 0, 0)).expect("it runs");
+        assert!(calendar.is_shared());
+        assert_eq!(calendar.share(), (8, *b"\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0"));
+        assert_eq!(told(&mut calendar, WAIT, 0), Ok(Answer::None));
+        calendar.on_shared(&message(1, 1, 70)).expect("it wants to run");
+        assert_eq!(calendar.request(), Some(70));
+        calendar.pass(60);
+        assert_eq!(calendar.share().1, *b"\x3d\0\0\0\0\0\0\0\x3c\0\0\0\0\0\0\0\0\0");
+        assert_eq!(calendar.on_shared(&message(1, 1, 59)), Err(ClockError::Backwards(60, 59)));
+        calendar.on_shared(&message(1, 1, 60)).expect("it wants to run");
+        assert_eq!(calendar.grant(), message(RUN, 1, 60));
     }
 
     #[test]

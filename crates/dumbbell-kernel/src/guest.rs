@@ -18,6 +18,7 @@ use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -71,13 +72,16 @@ pub struct Guest {
     /// What the guest prints.
     printed: File,
     clock: UnixStream,
+    /// Times that calendar and guest share.
+    shared: File,
     links: Vec<Link>,
     calendar: Calendar,
+    /// It has just got the shared memory.
+    is_new: bool,
     limit: Timespec,
     limit_s: f64,
     /// Frames that it has sent, each with its device.
     frames: VecDeque<(usize, Vec<u8>)>,
-    is_interrupting: bool,
     buffer: Vec<u8>,
 }
 
@@ -164,9 +168,10 @@ impl Guest {
     /// It could not be started, or does not do what guests do.
     pub fn start(start: &Start<'_>) -> Result<Self, String> {
         let (life, ended) = UnixStream::pair().map_err(failed("a pair of sockets could not be made"))?;
-        let printed = memfd_create("dumbbell-guest", MemfdFlags::CLOEXEC)
-            .map_err(|error| failed("no memory for what a guest prints")(error.into()))?;
-        let printed = File::from(printed);
+        let file = || memfd_create("dumbbell-guest", MemfdFlags::CLOEXEC).map(File::from).map_err(io::Error::from);
+        let printed = file().map_err(failed("no memory for what a guest prints"))?;
+        let shared = file().map_err(failed("no memory for the times of a guest"))?;
+        shared.write_all_at(&Calendar::shared(), 0).map_err(failed("no memory for the times of a guest"))?;
         let output = printed.try_clone().map_err(failed("no descriptor for what a guest prints"))?;
         let (listener, place) = nameless_socket()?;
         let mut command = Command::new(start.kernel.join("launch"));
@@ -188,12 +193,13 @@ impl Guest {
             life: Some(life),
             printed,
             clock,
+            shared,
             links: Vec::new(),
             calendar: Calendar::default(),
+            is_new: false,
             limit: Timespec { tv_sec: start.limit.as_secs() as i64, tv_nsec: start.limit.subsec_nanos().into() },
             limit_s: start.limit.as_secs_f64(),
             frames: VecDeque::new(),
-            is_interrupting: false,
             buffer: Vec::new(),
         };
         guest.connect(&listener)?;
@@ -251,9 +257,30 @@ impl Guest {
     ///
     /// It has failed.
     pub fn run(&mut self) -> Result<(), String> {
-        let granted = self.calendar.grant();
-        self.tell(&granted)?;
+        self.grant()?;
         self.serve()
+    }
+
+    fn grant(&mut self) -> Result<(), String> {
+        let granted = self.calendar.grant();
+        self.share()?;
+        self.tell(&granted)
+    }
+
+    /// Writes the time where the guest looks for it.
+    fn share(&self) -> Result<(), String> {
+        if !self.calendar.is_shared() {
+            return Ok(());
+        }
+        let (position, bytes) = self.calendar.share();
+        self.shared.write_all_at(&bytes, position).map_err(|error| self.broken(error))
+    }
+
+    /// Reads what the guest wants.
+    fn read_shared(&mut self) -> Result<(), String> {
+        let mut bytes = [0; calendar::GUEST_PART.1];
+        self.shared.read_exact_at(&mut bytes, calendar::GUEST_PART.0).map_err(|error| self.broken(error))?;
+        self.calendar.on_shared(&bytes).map_err(|error| self.broken(error))
     }
 
     /// Time passes up to `to`, in nanoseconds, while the guest does what it wants to do by then.
@@ -265,15 +292,20 @@ impl Guest {
         while self.calendar.request().is_some_and(|request| request <= to) {
             self.run()?;
         }
-        self.pass(to);
-        Ok(())
+        self.pass(to)
     }
 
     /// Time passes up to `to`, in nanoseconds, at which or after which the guest wants to run.
-    pub fn pass(&mut self, to: u64) {
-        if self.calendar.now() < to {
-            self.calendar.pass(to);
+    ///
+    /// # Errors
+    ///
+    /// It has failed.
+    pub fn pass(&mut self, to: u64) -> Result<(), String> {
+        if self.calendar.now() >= to {
+            return Ok(());
         }
+        self.calendar.pass(to);
+        self.share()
     }
 
     /// Hardware address of a device.
@@ -315,7 +347,6 @@ impl Guest {
             return Err(self.broken("it takes no interrupts"));
         };
         send(interrupts, &vhost::interrupt(ring)).map_err(|error| self.broken(error))?;
-        self.is_interrupting = true;
         loop {
             let link = &self.links[device];
             let interrupts = link.interrupts.as_ref().map_or(self.clock.as_fd(), AsFd::as_fd);
@@ -329,8 +360,9 @@ impl Guest {
                     None => Ok(()),
                 };
                 answered?;
-                self.is_interrupting = false;
-                return vhost::check_interrupt_answer(&answer).map_err(|error| self.broken(error));
+                vhost::check_interrupt_answer(&answer).map_err(|error| self.broken(error))?;
+                let has_asked = self.calendar.is_shared() && self.calendar.is_waiting();
+                return if has_asked { self.read_shared() } else { Ok(()) };
             }
         }
     }
@@ -351,8 +383,7 @@ impl Guest {
                 if self.calendar.request().is_none() {
                     return Err(self.broken("it has no devices"));
                 }
-                let granted = self.calendar.grant();
-                self.tell(&granted)?;
+                self.grant()?;
             }
             let mut descriptors = [self.clock.as_fd(); DEVICES + 2];
             for (place, link) in descriptors[1..].iter_mut().zip(&self.links) {
@@ -386,10 +417,21 @@ impl Guest {
     fn on_clock(&mut self) -> Result<(), String> {
         let mut bytes = [0; calendar::MESSAGE];
         self.receive(self.clock.as_fd(), &mut bytes)?;
+        if std::mem::take(&mut self.is_new) {
+            // It has looked at the shared memory before it says anything further.
+            self.read_shared()?;
+        }
         match self.calendar.on_message(&bytes).map_err(|error| self.broken(error))? {
+            Answer::None if self.calendar.is_waiting() => {
+                self.read_shared()?;
+                self.share()
+            }
             Answer::None => Ok(()),
             Answer::Bytes(answer) => self.tell(&answer),
-            Answer::First(answer) => self.tell_first(&answer).map_err(|error| self.broken(error)),
+            Answer::First(answer) => {
+                self.is_new = true;
+                self.tell_first(&answer).map_err(|error| self.broken(error))
+            }
         }
     }
 
@@ -398,11 +440,9 @@ impl Guest {
     }
 
     /// The first answer of the clock. Linux 6.12 takes two descriptors from it without looking whether there are any:
-    /// it finds no version of shared memory that it knows in these.
+    /// the shared memory, and a file for messages, which it does not use.
     fn tell_first(&self, message: &[u8]) -> Result<(), Errno> {
-        let empty = memfd_create("dumbbell-clock", MemfdFlags::CLOEXEC)?;
-        rustix::fs::ftruncate(&empty, 4096)?;
-        let descriptors = [empty.as_fd(), empty.as_fd()];
+        let descriptors = [self.shared.as_fd(), self.printed.as_fd()];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));

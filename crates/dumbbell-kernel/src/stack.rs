@@ -208,7 +208,7 @@ impl Linux {
         let to = now.0.saturating_add(BOOT).max(self.guest.calendar().now());
         // What it wants to do at the same time comes after what happens to it.
         let done = self.guest.run_until(to - 1).and_then(|()| {
-            self.guest.pass(to);
+            self.guest.pass(to)?;
             act(self)
         });
         self.failure = done.err();
