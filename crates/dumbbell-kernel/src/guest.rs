@@ -326,7 +326,8 @@ impl Guest {
         bytes[0] = IS_VALID;
         bytes[10] = 1;
         bytes.extend(frame);
-        let put = rings[TO_GUEST].take(memory).and_then(|buffer| {
+        let put = rings[TO_GUEST].look(memory).and_then(|()| {
+            let buffer = rings[TO_GUEST].take(memory)?;
             let buffer = buffer.ok_or(RingError::Room(bytes.len() as u64))?;
             buffer.write(memory, &bytes)?;
             rings[TO_GUEST].give_back(memory, &buffer, bytes.len() as u32)
@@ -339,8 +340,7 @@ impl Guest {
     /// Tells the guest that buffers were given back, and serves its clock until it has taken note.
     fn interrupt(&mut self, device: usize, ring: usize) -> Result<(), String> {
         let link = &self.links[device];
-        let is_wanted = link.device.rings[ring].wants_interrupt(&link.memory);
-        if !is_wanted.map_err(|error| self.broken(error))? {
+        if !link.device.rings[ring].wants_interrupt() {
             return Ok(());
         }
         let Some(interrupts) = &link.interrupts else {
@@ -496,29 +496,10 @@ impl Guest {
 
     /// The guest has put frames into the ring of a device.
     fn on_frames(&mut self, device: usize) -> Result<(), String> {
-        let link = &mut self.links[device];
-        let mut count = 0;
-        loop {
-            let mut frame = std::mem::take(&mut self.buffer);
-            let ring = &mut link.device.rings[FROM_GUEST];
-            let taken = ring.take(&link.memory).and_then(|buffer| {
-                let Some(buffer) = buffer else { return Ok(false) };
-                buffer.read(&link.memory, &mut frame)?;
-                ring.give_back(&link.memory, &buffer, 0)?;
-                Ok(true)
-            });
-            if taken == Ok(true) {
-                count += 1;
-                self.frames.extend(sent(&frame).map(|frame| (device, frame)));
-            }
-            self.buffer = frame;
-            match taken {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => return Err(self.broken(error)),
-            }
-        }
-        if count > 0 { self.interrupt(device, FROM_GUEST) } else { Ok(()) }
+        let before = self.frames.len();
+        let taken = self.links[device].take_frames(&mut self.buffer, |frame| self.frames.push_back((device, frame)));
+        taken.map_err(|error| self.broken(error))?;
+        if self.frames.len() > before { self.interrupt(device, FROM_GUEST) } else { Ok(()) }
     }
 
     fn hangs(&self) -> String {
@@ -577,6 +558,18 @@ impl Link {
         self.descriptors.truncate(MOST_DESCRIPTORS);
         self.input.extend(&bytes[..received.bytes]);
         Ok(received.bytes)
+    }
+
+    /// Takes the frames that the guest has put into its ring, with the help of a buffer.
+    fn take_frames(&mut self, buffer: &mut Vec<u8>, mut take: impl FnMut(Vec<u8>)) -> Result<(), RingError> {
+        let ring = &mut self.device.rings[FROM_GUEST];
+        ring.look(&self.memory)?;
+        while let Some(offered) = ring.take(&self.memory)? {
+            offered.read(&self.memory, buffer)?;
+            ring.give_back(&self.memory, &offered, 0)?;
+            sent(buffer).map(&mut take);
+        }
+        Ok(())
     }
 
     /// The next whole message: what to reply, and what follows from it.

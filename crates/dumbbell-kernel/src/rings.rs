@@ -134,6 +134,8 @@ pub struct Ring {
     next: u16,
     /// The guest's index when it was read last: buffers before it are known to be there.
     offered: u16,
+    /// The guest wanted to be told of buffers that were given back, when that was read last.
+    wants_interrupt: bool,
 }
 
 impl Ring {
@@ -160,25 +162,39 @@ impl Ring {
         (self.next, self.offered) = (next, next);
     }
 
-    /// The next buffer that the guest offers.
+    /// Reads which buffers the guest offers now, and whether it wants to be told when they are given back.
+    ///
+    /// # Errors
+    ///
+    /// The guest states what cannot be.
+    pub fn look(&mut self, memory: &impl Memory) -> Result<(), RingError> {
+        if self.size == 0 {
+            return Ok(());
+        }
+        let [flags0, flags1, index0, index1] = read_array(memory, self.available)?;
+        self.wants_interrupt = u16::from_le_bytes([flags0, flags1]) & NO_INTERRUPT == 0;
+        self.offered = u16::from_le_bytes([index0, index1]);
+        if self.offered.wrapping_sub(self.next) > self.size {
+            return Err(RingError::Index(self.offered));
+        }
+        Ok(())
+    }
+
+    /// True if the guest wants to be told of buffers that were given back.
+    pub fn wants_interrupt(&self) -> bool {
+        self.wants_interrupt
+    }
+
+    /// The next buffer that the guest offered at the last look.
     ///
     /// # Errors
     ///
     /// The guest states what cannot be.
     pub fn take(&mut self, memory: &impl Memory) -> Result<Option<Buffer>, RingError> {
-        if self.size == 0 {
-            return Ok(None);
-        }
-        if self.next == self.offered {
-            self.offered = u16::from_le_bytes(read_array(memory, offset(self.available, 2)?)?);
-            if self.offered.wrapping_sub(self.next) > self.size {
-                return Err(RingError::Index(self.offered));
-            }
-        }
         if self.next == self.offered {
             return Ok(None);
         }
-        let place = u64::from(self.next % self.size) * 2 + 4;
+        let place = u64::from(self.next % self.size.max(1)) * 2 + 4;
         let head = u16::from_le_bytes(read_array(memory, offset(self.available, place)?)?);
         let pieces = self.pieces(memory, head)?;
         self.next = self.next.wrapping_add(1);
@@ -224,15 +240,6 @@ impl Ring {
         let place = u64::from(index % self.size.max(1)) * 8 + 4;
         memory.write_at(offset(self.used, place)?, &element)?;
         memory.write_at(offset(self.used, 2)?, &self.next.to_le_bytes())
-    }
-
-    /// True if the guest wants to be told of buffers that were given back.
-    ///
-    /// # Errors
-    ///
-    /// The ring is not in the shared memory.
-    pub fn wants_interrupt(&self, memory: &impl Memory) -> Result<bool, RingError> {
-        Ok(u16::from_le_bytes(read_array(memory, self.available)?) & NO_INTERRUPT == 0)
     }
 }
 
@@ -292,8 +299,10 @@ mod tests {
         describe(&memory, 1, 0x500, 2, 0, 0);
         memory.write_at(0x400, b"abc").expect("there");
         memory.write_at(0x500, b"de").expect("there");
+        ring.look(&memory).expect("in memory");
         assert_eq!(ring.take(&memory), Ok(None));
         offer(&memory, 0, 2, 1);
+        ring.look(&memory).expect("in memory");
         let buffer = ring.take(&memory).expect("valid").expect("a buffer");
         let mut bytes = Vec::new();
         buffer.read(&memory, &mut bytes).expect("in memory");
@@ -301,9 +310,10 @@ mod tests {
         ring.give_back(&memory, &buffer, 0).expect("in memory");
         assert_eq!(read_array(&memory, 0x200), Ok([0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0]));
         assert_eq!(ring.take(&memory), Ok(None));
-        assert_eq!(ring.wants_interrupt(&memory), Ok(true));
+        assert!(ring.wants_interrupt());
         memory.write_at(0x100, &NO_INTERRUPT.to_le_bytes()).expect("there");
-        assert_eq!(ring.wants_interrupt(&memory), Ok(false));
+        ring.look(&memory).expect("in memory");
+        assert!(!ring.wants_interrupt());
     }
 
     #[test]
@@ -312,6 +322,7 @@ mod tests {
         describe(&memory, 0, 0x400, 2, WRITE | NEXT, 1);
         describe(&memory, 1, 0x500, 2, WRITE, 0);
         offer(&memory, 0, 0, 1);
+        ring.look(&memory).expect("in memory");
         let buffer = ring.take(&memory).expect("valid").expect("a buffer");
         assert_eq!(buffer.write(&memory, b"abcd"), Ok(()));
         assert_eq!(read_array(&memory, 0x500), Ok(*b"cd"));
@@ -325,6 +336,7 @@ mod tests {
             describe(&memory, 0, 0x400, 4, 0, 0);
             offer(&memory, 0, 0, 1);
             change(&mut ring, &memory);
+            ring.look(&memory)?;
             let buffer = ring.take(&memory)?.ok_or(RingError::Chain)?;
             buffer.read(&memory, &mut Vec::new())
         };
@@ -343,7 +355,7 @@ mod tests {
         );
         assert_eq!(
             taken(&|ring, _| ring.place(0, u64::MAX, 0)),
-            Err(RingError::Memory(u64::MAX, 2))
+            Err(RingError::Memory(u64::MAX, 4))
         );
         for size in [0, 3, 1 << 16, u32::MAX] {
             assert_eq!(Ring::default().resize(size), Err(RingError::Size(size)));
