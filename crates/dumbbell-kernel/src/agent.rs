@@ -1,4 +1,4 @@
-//! Commands to the agent in a guest (`guest/agent.c`), and its answers.
+//! Commands to the agent in a guest (`python/dumbbell/kernel/agent.c`), and its answers.
 
 use crate::frames::{self, ETHERNET};
 use dumbbell_sim::transport::Shown;
@@ -15,7 +15,7 @@ const NO_SSTHRESH: u32 = 0x7fff_ffff;
 /// A command: its letter, ports of sender and receiver, a number and a text.
 #[derive(Clone, Debug, Default)]
 pub struct Command<'a> {
-    /// Its letter, see `guest/agent.c`.
+    /// Its letter, see `python/dumbbell/kernel/agent.c`.
     pub kind: u8,
     /// More may be written later on a connection that is opened.
     pub is_kept: bool,

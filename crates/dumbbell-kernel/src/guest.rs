@@ -1,7 +1,7 @@
 //! The process of a guest, and the sockets through which it gets time and frames.
 //!
 //! Nothing of a guest is left behind, however this process ends: its socket has no name while it runs, its memory file
-//! neither, and the program that starts it ends it when this process is gone (`guest/launch.c`).
+//! neither, and the program that starts it ends it when this process is gone (`python/dumbbell/kernel/launch.c`).
 
 use crate::calendar::{self, Answer, Calendar};
 use crate::frames;
@@ -43,7 +43,7 @@ const NEEDS_CHECKSUM: u8 = 1;
 /// Bit of the header before a frame: its checksum was verified.
 const IS_VALID: u8 = 2;
 
-/// The socket that guests know, see `guest/launch.c`.
+/// The socket that guests know, see `python/dumbbell/kernel/launch.c`.
 const SOCKET: &str = "/proc/self/fd/9";
 
 /// Most bytes that are shown of what a guest has printed.
