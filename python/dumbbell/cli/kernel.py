@@ -73,7 +73,9 @@ def make(
     keep: Annotated[
         Path | None,
         typer.Option(
-            "--keep", metavar="DIR", help="Keep the built tree in this new folder, to compile modules with it."
+            "--keep",
+            metavar="DIR",
+            help="Keep the built tree in this new folder, to compile modules with it.",
         ),
     ] = None,
 ) -> None:

@@ -169,7 +169,9 @@ def _package(series: str, work: Path, told: Callable[[str], None]) -> Path:
     try:
         _run("apt-get", "-q", "download", name, folder=work)
     except MachineError as error:
-        raise MachineError(f"{error}; `apt-get update` may help, or the backports of the Debian release") from error
+        raise MachineError(
+            f"{error}; `apt-get update` may help, or the backports of the Debian release"
+        ) from error
     package = next(work.glob("*.deb"))
     _run("dpkg-deb", "--extract", str(package), str(work / "package"))
     return work / "package" / "usr" / "src" / f"{name}.tar.xz"
@@ -182,16 +184,16 @@ def _edit(sources: Path, edits: Sequence[Mapping[str, Any]]) -> None:
         if edit["before"] in text:
             write_text(path, text.replace(edit["before"], edit["after"], 1))
         elif edit.get("later", True):
-            raise MachineError(f"{edit['file']} of this tree is not what is to be changed there: {edit['why']}")
+            raise MachineError(
+                f"{edit['file']} of this tree is not what is to be changed there: {edit['why']}"
+            )
 
 
 def _configure(sources: Path, recipe: Mapping[str, Any]) -> tuple[str, ...]:
     """Configure a tree, and return the congestion controls that it has."""
     on = [*recipe["options"], *recipe["congestion"].values()]
     values = {**dict.fromkeys(on, "y"), **recipe["values"]}
-    write_text(
-        sources / "wanted", "".join(f"CONFIG_{option}={value}\n" for option, value in values.items())
-    )
+    write_text(sources / "wanted", "".join(f"CONFIG_{option}={value}\n" for option, value in values.items()))
     _run("make", "-s", "ARCH=um", "KCONFIG_ALLCONFIG=wanted", "allnoconfig", folder=sources)
     lines = read_text(sources / ".config").splitlines()
     missing = [option for option in recipe["options"] if f"CONFIG_{option}=y" not in lines]
