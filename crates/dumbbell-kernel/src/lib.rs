@@ -10,6 +10,7 @@ pub mod calendar;
 pub mod connection;
 pub mod frames;
 pub mod guest;
+pub mod host;
 pub mod rings;
 pub mod stack;
 pub mod vhost;

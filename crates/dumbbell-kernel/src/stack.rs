@@ -11,7 +11,7 @@ use crate::frames::{self, Segment};
 use crate::guest::{CONTROL, Guest, RECEIVER, SENDER, Start};
 use dumbbell_sim::transport::{End, Shown, Stack, StackEvent, Transmit};
 use dumbbell_units::{Ecn, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
 /// Guest time at which a run begins, in nanoseconds.
@@ -53,6 +53,8 @@ pub struct Linux {
     events: VecDeque<StackEvent>,
     answers: VecDeque<Answer>,
     failure: Option<String>,
+    /// What a connection has shown since the guest ran last.
+    shown: BTreeMap<u32, Answer>,
     /// Guest and engine share a processor until the guest has ended.
     _processor: Option<OnOneProcessor>,
 }
@@ -80,6 +82,7 @@ impl Linux {
             events: VecDeque::new(),
             answers: VecDeque::new(),
             failure: None,
+            shown: BTreeMap::new(),
             _processor: processor,
         };
         stack.await_answer(b'R').map_err(|error| format!("the guest did not boot: {error}"))?;
@@ -113,6 +116,11 @@ impl Linux {
                 self.order(&Command { kind: b'Y', text: &text, ..Command::default() }, &problem)?;
             }
             if !is_made {
+                for congestion in self.congestion.values().cloned().collect::<BTreeSet<_>>() {
+                    let problem = format!("the kernel has no congestion control {congestion}");
+                    let text = [congestion.as_bytes(), b"\0"].concat();
+                    self.order(&Command { kind: b'K', text: &text, ..Command::default() }, &problem)?;
+                }
                 self.order(&hosts, "the hosts of the guest could not be made")?;
             }
         }
@@ -206,6 +214,7 @@ impl Linux {
             return;
         }
         let to = now.0.saturating_add(BOOT).max(self.guest.calendar().now());
+        self.shown.clear();
         // What it wants to do at the same time comes after what happens to it.
         let done = self.guest.run_until(to - 1).and_then(|()| {
             self.guest.pass(to)?;
@@ -217,6 +226,9 @@ impl Linux {
 
     /// Asks the agent about a connection.
     fn ask(&mut self, now: Time, connection: u32) -> Option<Answer> {
+        if let Some(known) = self.shown.get(&connection) {
+            return Some(known.clone());
+        }
         let ports = (self.port_of(connection), 0);
         let mut answer = None;
         self.at(now, |stack| {
@@ -224,6 +236,7 @@ impl Linux {
             answer = Some(stack.await_answer(b'S')?);
             Ok(())
         });
+        self.shown.extend(answer.clone().map(|answer| (connection, answer)));
         answer
     }
 
@@ -260,7 +273,9 @@ impl Stack for Linux {
         let from = FIRST_PORT + (self.opened % PORTS) as u16;
         self.opened += 1;
         let to = self.listening_port(&congestion);
-        self.by_port.insert(from, connection);
+        if let Some(before) = self.by_port.insert(from, connection) {
+            self.connections.remove(&before);
+        }
         self.connections.insert(connection, Connection::new(flow, connection, from, bytes));
         let text = [congestion.as_bytes(), b"\0"].concat();
         self.at(now, |stack| {

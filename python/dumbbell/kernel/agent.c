@@ -43,6 +43,7 @@ enum kind {
 	READY = 'R', // answer only: the agent awaits commands
 	MODULE = 'M', // text: folder, NUL, file name
 	SYSCTL = 'Y', // text: name with slashes, NUL, value
+	CONGESTION = 'K', // text: name of a congestion control that is to be there
 	HOSTS = 'H', // number: MTU; makes the namespaces of sender and receiver
 	OPEN = 'O', // a connection
 	WRITE = 'W', // number: further bytes of a connection
@@ -222,6 +223,15 @@ static int load(const char *folder, const char *name)
 	return 0;
 }
 
+static int check(const char *congestion)
+{
+	int handle = socket(AF_INET, SOCK_STREAM, 0);
+	int error = setsockopt(handle, IPPROTO_TCP, TCP_CONGESTION, congestion, strlen(congestion)) ? errno : 0;
+
+	close(handle);
+	return error;
+}
+
 static void give_up(uint16_t from, int error)
 {
 	answer_number(GIVEN_UP, from, error);
@@ -321,6 +331,9 @@ static void obey(const struct command *command, const char *end)
 		break;
 	case SYSCTL:
 		answer_number(SYSCTL, 0, second < end ? set(command->text, second) : EINVAL);
+		break;
+	case CONGESTION:
+		answer_number(CONGESTION, 0, check(command->text));
 		break;
 	case HOSTS:
 		answer_number(HOSTS, 0, make_hosts(command->number));

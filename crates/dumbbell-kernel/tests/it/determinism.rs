@@ -1,0 +1,47 @@
+//! The same seed gives the same bits.
+
+use crate::harness::{five_megabytes, trees};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Transfers that must be equal; 20 were made when this was written.
+const RUNS: usize = 3;
+
+#[test]
+fn time_and_bytes_of_every_packet_repeat() {
+    for tree in trees() {
+        let first = five_megabytes(tree, "cubic", 1);
+        for _ in 1..runs() {
+            assert_eq!(five_megabytes(tree, "cubic", 1), first, "{tree}");
+        }
+        let other = five_megabytes(tree, "cubic", 2);
+        assert_ne!(other.hash, first.hash, "sequence numbers follow from the seed");
+    }
+}
+
+#[test]
+fn they_repeat_on_a_busy_machine() {
+    let Some(&tree) = trees().first() else { return };
+    let first = five_megabytes(tree, "bbr", 1);
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        // Two at once share the processors with the threads above.
+        let runs = [(); 2].map(|()| scope.spawn(|| five_megabytes(tree, "bbr", 1)));
+        let runs = runs.map(|run| run.join());
+        is_done.store(true, Ordering::Relaxed);
+        for run in runs {
+            assert_eq!(run.expect("no panic"), first);
+        }
+    });
+}
+
+/// Number of runs: `DUMBBELL_KERNEL_RUNS`, for a long test.
+fn runs() -> usize {
+    std::env::var("DUMBBELL_KERNEL_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(RUNS)
+}
