@@ -1,8 +1,8 @@
 //! Guest and engine on one processor: they never run at the same time, and waking each other costs ten times as much
 //! between processors.
 
-use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use rustix::process::Pid;
+use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 

@@ -84,7 +84,8 @@ impl Answer {
         let seconds = |micros: u32| f64::from(micros) / 1e6;
         let mss = self.u32(16).unwrap_or(0);
         let in_flight = || {
-            let [unacked, sacked, lost, retrans] = [self.u32(24)?, self.u32(28)?, self.u32(32)?, self.u32(36)?];
+            let [unacked, sacked, lost, retrans] =
+                [self.u32(24)?, self.u32(28)?, self.u32(32)?, self.u32(36)?];
             let packets = u64::from(unacked) + u64::from(retrans);
             Some(packets.saturating_sub(u64::from(sacked) + u64::from(lost)) * u64::from(mss))
         };
@@ -92,9 +93,11 @@ impl Answer {
         Shown {
             mss,
             cwnd: self.u32(80).map(bytes),
-            ssthresh: self.u32(76).map(|segments| {
-                if segments >= NO_SSTHRESH { f64::INFINITY } else { bytes(segments) }
-            }),
+            ssthresh: self.u32(76).map(
+                |segments| {
+                    if segments >= NO_SSTHRESH { f64::INFINITY } else { bytes(segments) }
+                },
+            ),
             in_flight: in_flight(),
             srtt: self.u32(68).map(seconds),
             rto: self.u32(8).map(seconds),
@@ -114,8 +117,7 @@ mod tests {
 
     #[test]
     fn a_command_has_its_numbers_and_its_text() {
-        let command =
-            Command { kind: b'O', is_kept: true, ports: (0x102, 5000), number: 9, text: b"reno" };
+        let command = Command { kind: b'O', is_kept: true, ports: (0x102, 5000), number: 9, text: b"reno" };
         let frame = command.frame([2, 0, 0, 0, 0, 2]);
         assert_eq!(frame[12..14], PROTOCOL);
         assert_eq!(frame[14..22], [b'O', 1, 2, 1, 0x88, 0x13, 0, 0]);

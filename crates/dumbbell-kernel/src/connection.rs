@@ -130,7 +130,8 @@ mod tests {
     #[test]
     fn bytes_in_order_are_counted_once() {
         let mut connection = connection(100);
-        let mut arrive = |at: u32, data| connection.on_data(&segment((u32::MAX - 9).wrapping_add(at), data, false, None));
+        let mut arrive =
+            |at: u32, data| connection.on_data(&segment((u32::MAX - 9).wrapping_add(at), data, false, None));
         assert_eq!(arrive(0, 10), 10);
         assert_eq!(arrive(0, 10), 0);
         // A hole from 10 to 20, then parts that overlap.

@@ -4,18 +4,15 @@
 //! neither, and the program that starts it ends it when this process is gone (`python/dumbbell/kernel/launch.c`).
 
 use crate::calendar::{self, Answer, Calendar};
-use crate::frames;
-use crate::rings::{Memory, RingError};
-use crate::vhost::{self, Device, Event, Header, Region};
+use crate::link::{FROM_GUEST, Link, TO_GUEST};
+use crate::vhost::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
-use rustix::io::{Errno, pread, pwrite};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom};
+use std::io::{self, IoSlice, Read, Seek, SeekFrom};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
@@ -34,23 +31,11 @@ pub const RECEIVER: usize = 1;
 /// See [`SENDER`].
 pub const CONTROL: usize = 2;
 
-/// The rings of a device: to the guest, and from it.
-const TO_GUEST: usize = 0;
-const FROM_GUEST: usize = 1;
-
-/// Bit of the header before a frame: its checksum is to be completed [VIRTIO 1.2 §5.1.6].
-const NEEDS_CHECKSUM: u8 = 1;
-/// Bit of the header before a frame: its checksum was verified.
-const IS_VALID: u8 = 2;
-
 /// The socket that guests know, see `python/dumbbell/kernel/launch.c`.
 const SOCKET: &str = "/proc/self/fd/9";
 
 /// Most bytes that are shown of what a guest has printed.
 const MOST_PRINTED: u64 = 600;
-
-/// Most descriptors of a message.
-const MOST_DESCRIPTORS: usize = 8;
 
 /// How a guest is started.
 #[derive(Clone, Debug)]
@@ -83,51 +68,6 @@ pub struct Guest {
     /// Frames that it has sent, each with its device.
     frames: VecDeque<(usize, Vec<u8>)>,
     buffer: Vec<u8>,
-}
-
-/// A device with its socket.
-#[derive(Debug)]
-struct Link {
-    socket: UnixStream,
-    device: Device,
-    memory: Shared,
-    interrupts: Option<UnixStream>,
-    input: Vec<u8>,
-    descriptors: VecDeque<OwnedFd>,
-}
-
-/// The memory that a guest shares.
-#[derive(Debug, Default)]
-struct Shared {
-    regions: Vec<(Region, OwnedFd)>,
-}
-
-impl Shared {
-    fn place(&self, address: u64, length: usize) -> Result<(&OwnedFd, u64), RingError> {
-        let found = self.regions.iter().find_map(|(region, file)| {
-            region.in_file(address, length as u64).map(|position| (file, position))
-        });
-        found.ok_or(RingError::Memory(address, length as u64))
-    }
-}
-
-impl Memory for Shared {
-    fn read_at(&self, address: u64, bytes: &mut [u8]) -> Result<(), RingError> {
-        let (file, position) = self.place(address, bytes.len())?;
-        let length = bytes.len();
-        match pread(file, bytes, position) {
-            Ok(read) if read == length => Ok(()),
-            _ => Err(RingError::Memory(address, length as u64)),
-        }
-    }
-
-    fn write_at(&self, address: u64, bytes: &[u8]) -> Result<(), RingError> {
-        let (file, position) = self.place(address, bytes.len())?;
-        match pwrite(file, bytes, position) {
-            Ok(written) if written == bytes.len() => Ok(()),
-            _ => Err(RingError::Memory(address, bytes.len() as u64)),
-        }
-    }
 }
 
 /// Waits until one of these can be read.
@@ -168,7 +108,8 @@ impl Guest {
     /// It could not be started, or does not do what guests do.
     pub fn start(start: &Start<'_>) -> Result<Self, String> {
         let (life, ended) = UnixStream::pair().map_err(failed("a pair of sockets could not be made"))?;
-        let file = || memfd_create("dumbbell-guest", MemfdFlags::CLOEXEC).map(File::from).map_err(io::Error::from);
+        let file =
+            || memfd_create("dumbbell-guest", MemfdFlags::CLOEXEC).map(File::from).map_err(io::Error::from);
         let printed = file().map_err(failed("no memory for what a guest prints"))?;
         let shared = file().map_err(failed("no memory for the times of a guest"))?;
         shared.write_all_at(&Calendar::shared(), 0).map_err(failed("no memory for the times of a guest"))?;
@@ -197,7 +138,10 @@ impl Guest {
             links: Vec::new(),
             calendar: Calendar::default(),
             is_new: false,
-            limit: Timespec { tv_sec: start.limit.as_secs() as i64, tv_nsec: start.limit.subsec_nanos().into() },
+            limit: Timespec {
+                tv_sec: start.limit.as_secs() as i64,
+                tv_nsec: start.limit.subsec_nanos().into(),
+            },
             limit_s: start.limit.as_secs_f64(),
             frames: VecDeque::new(),
             buffer: Vec::new(),
@@ -215,14 +159,7 @@ impl Guest {
             // Devices connect one after the other while the guest runs.
             self.serve_until(Some(listener.as_fd()))?;
             let socket = self.accept(listener)?;
-            self.links.push(Link {
-                socket,
-                device: Device::new([2, 0, 0, 0, 0, next as u8]),
-                memory: Shared::default(),
-                interrupts: None,
-                input: Vec::new(),
-                descriptors: VecDeque::new(),
-            });
+            self.links.push(Link::new(socket, [2, 0, 0, 0, 0, next as u8]));
         }
         Ok(())
     }
@@ -310,7 +247,7 @@ impl Guest {
 
     /// Hardware address of a device.
     pub fn mac(&self, device: usize) -> [u8; 6] {
-        self.links[device].device.mac()
+        self.links[device].mac()
     }
 
     /// A frame reaches a device now. The guest wants to run at this time then.
@@ -319,20 +256,7 @@ impl Guest {
     ///
     /// It has failed, or has no room for the frame.
     pub fn deliver(&mut self, device: usize, frame: &[u8]) -> Result<(), String> {
-        let Link { device: Device { rings, .. }, memory, .. } = &mut self.links[device];
-        let mut bytes = std::mem::take(&mut self.buffer);
-        bytes.clear();
-        bytes.resize(vhost::FRAME_HEADER, 0);
-        bytes[0] = IS_VALID;
-        bytes[10] = 1;
-        bytes.extend(frame);
-        let put = rings[TO_GUEST].look(memory).and_then(|()| {
-            let buffer = rings[TO_GUEST].take(memory)?;
-            let buffer = buffer.ok_or(RingError::Room(bytes.len() as u64))?;
-            buffer.write(memory, &bytes)?;
-            rings[TO_GUEST].give_back(memory, &buffer, bytes.len() as u32)
-        });
-        self.buffer = bytes;
+        let put = self.links[device].put(frame, &mut self.buffer);
         put.map_err(|error| self.broken(error))?;
         self.interrupt(device, TO_GUEST)
     }
@@ -340,7 +264,7 @@ impl Guest {
     /// Tells the guest that buffers were given back, and serves its clock until it has taken note.
     fn interrupt(&mut self, device: usize, ring: usize) -> Result<(), String> {
         let link = &self.links[device];
-        if !link.device.rings[ring].wants_interrupt() {
+        if !link.wants_interrupt(ring) {
             return Ok(());
         }
         let Some(interrupts) = &link.interrupts else {
@@ -479,14 +403,8 @@ impl Guest {
         loop {
             let next = self.links[device].next_message();
             let Some((reply, event)) = next.map_err(|error| self.broken(error))? else { return Ok(()) };
-            let link = &mut self.links[device];
-            match event {
-                Event::Kick(FROM_GUEST) => self.on_frames(device)?,
-                Event::Kick(_) | Event::None => {}
-                Event::Memory(regions) => {
-                    link.memory.regions = regions.into_iter().zip(link.descriptors.drain(..)).collect();
-                }
-                Event::Interrupts => link.interrupts = link.descriptors.pop_front().map(UnixStream::from),
+            if event == Event::Kick(FROM_GUEST) {
+                self.on_frames(device)?;
             }
             if let Some(reply) = reply {
                 send(&self.links[device].socket, &reply).map_err(|error| self.broken(error))?;
@@ -497,7 +415,8 @@ impl Guest {
     /// The guest has put frames into the ring of a device.
     fn on_frames(&mut self, device: usize) -> Result<(), String> {
         let before = self.frames.len();
-        let taken = self.links[device].take_frames(&mut self.buffer, |frame| self.frames.push_back((device, frame)));
+        let taken =
+            self.links[device].take_frames(&mut self.buffer, |frame| self.frames.push_back((device, frame)));
         taken.map_err(|error| self.broken(error))?;
         if self.frames.len() > before { self.interrupt(device, FROM_GUEST) } else { Ok(()) }
     }
@@ -524,7 +443,11 @@ impl Guest {
             .and_then(|_| printed.read_to_end(&mut text));
         let text = String::from_utf8_lossy(&text);
         let words: Vec<&str> = text.split_whitespace().collect();
-        if read.is_err() || words.is_empty() { String::new() } else { format!("; it said: {}", words.join(" ")) }
+        if read.is_err() || words.is_empty() {
+            String::new()
+        } else {
+            format!("; it said: {}", words.join(" "))
+        }
     }
 }
 
@@ -534,66 +457,6 @@ impl Drop for Guest {
         self.life = None;
         let _ = self.child.wait();
     }
-}
-
-impl Link {
-    /// Reads what is there.
-    fn read(&mut self) -> Result<usize, Errno> {
-        let mut bytes = [0; vhost::HEADER + vhost::MOST_PAYLOAD];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
-        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let mut target = [IoSliceMut::new(&mut bytes)];
-        let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
-        let received = loop {
-            match rustix::net::recvmsg(&self.socket, &mut target, &mut ancillary, flags) {
-                Err(Errno::INTR) => {}
-                received => break received?,
-            }
-        };
-        for message in ancillary.drain() {
-            if let RecvAncillaryMessage::ScmRights(descriptors) = message {
-                self.descriptors.extend(descriptors);
-            }
-        }
-        self.descriptors.truncate(MOST_DESCRIPTORS);
-        self.input.extend(&bytes[..received.bytes]);
-        Ok(received.bytes)
-    }
-
-    /// Takes the frames that the guest has put into its ring, with the help of a buffer.
-    fn take_frames(&mut self, buffer: &mut Vec<u8>, mut take: impl FnMut(Vec<u8>)) -> Result<(), RingError> {
-        let ring = &mut self.device.rings[FROM_GUEST];
-        ring.look(&self.memory)?;
-        while let Some(offered) = ring.take(&self.memory)? {
-            offered.read(&self.memory, buffer)?;
-            ring.give_back(&self.memory, &offered, 0)?;
-            sent(buffer).map(&mut take);
-        }
-        Ok(())
-    }
-
-    /// The next whole message: what to reply, and what follows from it.
-    fn next_message(&mut self) -> Result<Option<(Option<Vec<u8>>, Event)>, vhost::VhostError> {
-        let Some((header, rest)) = self.input.split_first_chunk() else { return Ok(None) };
-        let header = Header::parse(header)?;
-        let Some(payload) = rest.get(..header.payload()) else { return Ok(None) };
-        let found = self.device.on_message(&header, payload, self.descriptors.len())?;
-        self.input.drain(..vhost::HEADER + header.payload());
-        Ok(Some(found))
-    }
-}
-
-/// The frame after the header of a device, with its checksum.
-fn sent(bytes: &[u8]) -> Option<Vec<u8>> {
-    let (header, frame) = bytes.split_first_chunk::<{ vhost::FRAME_HEADER }>()?;
-    let mut frame = frame.to_vec();
-    let [flags, _, _, _, _, _, start0, start1, offset0, offset1, ..] = *header;
-    if flags & NEEDS_CHECKSUM != 0 {
-        let start = u16::from_le_bytes([start0, start1]);
-        let offset = u16::from_le_bytes([offset0, offset1]);
-        frames::complete_checksum(&mut frame, start.into(), offset.into());
-    }
-    Some(frame)
 }
 
 fn send(to: &UnixStream, bytes: &[u8]) -> Result<(), Errno> {

@@ -133,7 +133,8 @@ impl LinuxHost {
 
     /// The host of the kernels in the user's cache: `DUMBBELL_KERNELS`, or `dumbbell/kernels` in the usual folder.
     pub fn user() -> Self {
-        let folder = |variable: &str| std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let folder =
+            |variable: &str| std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from);
         let home = || folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
         let cache = folder("DUMBBELL_KERNELS").or_else(|| Some(home()?.join("dumbbell").join("kernels")));
         LinuxHost { cache, limit: LIMIT }
@@ -184,7 +185,8 @@ impl LinuxHost {
         if meant.is_empty() {
             let built: Vec<&str> = all.iter().map(|kernel| kernel.version.as_str()).collect();
             let built = if built.is_empty() { "none is".into() } else { format!("{} are", built.join(", ")) };
-            let accepted = format!("a kernel that is built, and {built}: run `dumbbell kernel build {}`", params.tree);
+            let accepted =
+                format!("a kernel that is built, and {built}: run `dumbbell kernel build {}`", params.tree);
             return Err(error("tree", &params.tree, accepted, None));
         }
         let has = |kernel: &Kernel| {
@@ -195,17 +197,26 @@ impl LinuxHost {
         let Some((kernel, digest)) = meant.iter().find_map(|kernel| Some((*kernel, has(kernel)?))) else {
             let versions: Vec<String> = meant
                 .iter()
-                .map(|kernel| format!("{} with digest {}", kernel.version, identity(kernel, module.as_deref())))
+                .map(|kernel| {
+                    format!("{} with digest {}", kernel.version, identity(kernel, module.as_deref()))
+                })
                 .collect();
-            let is_other = meant.iter().all(|kernel| !spec.version.is_empty() && kernel.version != spec.version);
-            let (member, value) = if is_other { ("version", &spec.version) } else { ("digest", &spec.digest) };
+            let is_other =
+                meant.iter().all(|kernel| !spec.version.is_empty() && kernel.version != spec.version);
+            let (member, value) =
+                if is_other { ("version", &spec.version) } else { ("digest", &spec.digest) };
             let accepted = format!("that of a kernel that is built: {}", versions.join(", "));
             return Err(error(member, value, accepted, None));
         };
         if module.is_none() && !kernel.congestion.contains(&params.congestion) {
             let names: Vec<&str> = kernel.congestion.iter().map(String::as_str).collect();
             let accepted = format!("a congestion control of Linux {}: {}", kernel.version, names.join(", "));
-            return Err(error("congestion", &params.congestion, accepted, near_miss(&params.congestion, &names)));
+            return Err(error(
+                "congestion",
+                &params.congestion,
+                accepted,
+                near_miss(&params.congestion, &names),
+            ));
         }
         Ok((kernel.clone(), digest, params))
     }
@@ -273,7 +284,8 @@ impl TransportHost for LinuxHost {
 
     fn complete(&self, flow: &str, spec: &TransportSpec) -> Result<TransportSpec, SpecError> {
         let (kernel, digest, params) = self.read(flow, spec)?;
-        let parameters: Members = params.members().into_iter().filter(|(_, value)| !value.is_null()).collect();
+        let parameters: Members =
+            params.members().into_iter().filter(|(_, value)| !value.is_null()).collect();
         Ok(TransportSpec { name: NAME.into(), version: kernel.version, digest, parameters })
     }
 
@@ -364,7 +376,10 @@ mod tests {
         assert!(text.starts_with("flows.f.transport.tree: \"6.1\" is not accepted"), "{text}");
         assert!(text.contains("6.12.117 are: run `dumbbell kernel build 6.1`"), "{text}");
         let text = refusal(&host, &spec(json!({ "congestion": "cubik" })));
-        assert!(text.contains("congestion control of Linux 6.12.117: reno, cubic (did you mean `cubic`?)"), "{text}");
+        assert!(
+            text.contains("congestion control of Linux 6.12.117: reno, cubic (did you mean `cubic`?)"),
+            "{text}"
+        );
         let text = refusal(&host, &spec(json!({ "congestoin": "cubic" })));
         assert!(text.contains("did you mean `congestion`?"), "{text}");
         let text = refusal(&host, &TransportSpec { version: "6.12.1".into(), ..spec(json!({})) });

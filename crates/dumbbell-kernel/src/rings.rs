@@ -252,7 +252,12 @@ mod tests {
     struct Bytes(RefCell<Vec<u8>>);
 
     impl Bytes {
-        fn slice<T>(&self, address: u64, length: usize, with: impl Fn(&mut [u8]) -> T) -> Result<T, RingError> {
+        fn slice<T>(
+            &self,
+            address: u64,
+            length: usize,
+            with: impl Fn(&mut [u8]) -> T,
+        ) -> Result<T, RingError> {
             let fault = RingError::Memory(address, length as u64);
             let begin = usize::try_from(address).map_err(|_| fault)?;
             let end = begin.checked_add(length).ok_or(fault)?;
@@ -353,10 +358,7 @@ mod tests {
             taken(&|_, memory| describe(memory, 0, u64::MAX, 2, 0, 0)),
             Err(RingError::Memory(u64::MAX, 2))
         );
-        assert_eq!(
-            taken(&|ring, _| ring.place(0, u64::MAX, 0)),
-            Err(RingError::Memory(u64::MAX, 4))
-        );
+        assert_eq!(taken(&|ring, _| ring.place(0, u64::MAX, 0)), Err(RingError::Memory(u64::MAX, 4)));
         for size in [0, 3, 1 << 16, u32::MAX] {
             assert_eq!(Ring::default().resize(size), Err(RingError::Size(size)));
         }

@@ -288,7 +288,9 @@ impl Stack for Linux {
         found.written = found.written.saturating_add(bytes);
         found.is_told = false;
         let ports = (found.port, 0);
-        self.at(now, |stack| stack.command(&Command { kind: b'W', ports, number: bytes, ..Command::default() }));
+        self.at(now, |stack| {
+            stack.command(&Command { kind: b'W', ports, number: bytes, ..Command::default() })
+        });
     }
 
     fn close(&mut self, now: Time, connection: u32) {
@@ -297,7 +299,9 @@ impl Stack for Linux {
     }
 
     fn on_datagram(&mut self, now: Time, _flow: u32, to: End, ecn: Ecn, bytes: &[u8]) -> u64 {
-        let (device, Some(segment)) = (if to == End::Sender { SENDER } else { RECEIVER }, Segment::parse(bytes)) else {
+        let (device, Some(segment)) =
+            (if to == End::Sender { SENDER } else { RECEIVER }, Segment::parse(bytes))
+        else {
             return 0;
         };
         let mut frame = Vec::with_capacity(bytes.len() + frames::ETHERNET);

@@ -185,6 +185,9 @@ pub enum Event {
     Kick(usize),
 }
 
+/// What to reply to a message, and what follows from it before.
+pub type Outcome = (Option<Vec<u8>>, Event);
+
 /// A device. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Device {
@@ -216,7 +219,7 @@ impl Device {
         header: &Header,
         payload: &[u8],
         descriptors: usize,
-    ) -> Result<(Option<Vec<u8>>, Event), VhostError> {
+    ) -> Result<Outcome, VhostError> {
         let request = header.request;
         if header.flags & REPLY != 0 {
             return Err(VhostError::Flags(header.flags));
@@ -352,7 +355,7 @@ mod tests {
         flags: u32,
         payload: &[u8],
         descriptors: usize,
-    ) -> Result<(Option<Vec<u8>>, Event), VhostError> {
+    ) -> Result<Outcome, VhostError> {
         let bytes = Header::message(request, flags, payload);
         let (header, payload) = bytes.split_first_chunk().expect("a header");
         device.on_message(&Header::parse(header)?, payload, descriptors)
@@ -381,7 +384,8 @@ mod tests {
         let features = Header::message(GET_FEATURES, REPLY, &FEATURES.to_le_bytes());
         assert_eq!(sent(&mut device, GET_FEATURES, 0, &[], 0), Ok((Some(features), Event::None)));
         assert_eq!(sent(&mut device, SET_OWNER, 0, &[], 0), Ok((None, Event::None)));
-        let (reply, event) = sent(&mut device, VRING_KICK, NEED_REPLY, &[1, 0, 0, 0, 0, 0, 0, 0], 0).expect("a kick");
+        let (reply, event) =
+            sent(&mut device, VRING_KICK, NEED_REPLY, &[1, 0, 0, 0, 0, 0, 0, 0], 0).expect("a kick");
         assert_eq!((reply, event), (Some(Header::message(VRING_KICK, REPLY, &[0; 8])), Event::Kick(1)));
     }
 

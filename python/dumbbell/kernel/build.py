@@ -49,7 +49,7 @@ REPRODUCIBLE = {
 }
 
 # Files that a build compiles, about.
-COMPILED = 900
+COMPILED = 1100
 COMPILED_LINE = re.compile(r"\s+(HOST)?(CC|AS|AR|LD)\s")
 
 # A series such as 6.12, whose sources a Debian package has.

@@ -37,7 +37,10 @@ fn a_kernel_and_the_tcp_of_the_engine_share_a_bottleneck() {
     ]);
     let outcomes = [outcome(&flows), outcome(&flows)];
     let bytes: Vec<u64> = outcomes[0].flows.iter().map(|flow| flow.bytes_delivered).collect();
-    assert!(bytes.iter().all(|bytes| *bytes > 2_000_000) && bytes.iter().sum::<u64>() > 11_000_000, "{bytes:?}");
+    assert!(
+        bytes.iter().all(|bytes| *bytes > 2_000_000) && bytes.iter().sum::<u64>() > 11_000_000,
+        "{bytes:?}"
+    );
     assert_eq!(outcomes[0].fingerprint, outcomes[1].fingerprint);
 }
 

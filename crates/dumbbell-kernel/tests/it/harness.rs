@@ -1,6 +1,8 @@
 //! Drives a stack over the links of a scenario.
 
+use dumbbell_kernel::guest::Start;
 use dumbbell_kernel::host::LinuxHost;
+use dumbbell_kernel::stack::{Linux, Settings};
 use dumbbell_net::Packet;
 use dumbbell_sim::Scenario;
 use dumbbell_sim::paths::{Direction, Paths};
@@ -9,8 +11,9 @@ use dumbbell_units::{Stream, Time, Value};
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// Flow and rate of the usual link.
+/// Rate of the usual link.
 pub const RATE: &str = "10 Mbit/s";
 
 /// The series among those known whose kernels are built; a line says if none is.
@@ -20,7 +23,10 @@ pub fn trees() -> Vec<&'static str> {
     trees.retain(|tree| host.complete("f", &spec(tree, &[])).is_ok());
     if trees.is_empty() {
         // Not through the test harness, which would hide it.
-        let _ = writeln!(std::io::stderr(), "SKIPPED tests of kernels: none is built; run `dumbbell kernel build`");
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED tests of kernels: none is built; run `dumbbell kernel build`"
+        );
     }
     trees
 }
@@ -33,7 +39,11 @@ pub fn spec(tree: &str, parameters: &[(&str, Value)]) -> TransportSpec {
 }
 
 /// The stack that carries these flows.
-pub fn started(host: &Arc<dyn TransportHost>, flows: &[TransportSpec], seed: u64) -> Result<Box<dyn Stack>, String> {
+pub fn started(
+    host: &Arc<dyn TransportHost>,
+    flows: &[TransportSpec],
+    seed: u64,
+) -> Result<Box<dyn Stack>, String> {
     let names: Vec<String> = (0..flows.len()).map(|flow| format!("f{flow}")).collect();
     let carried = (0..).zip(flows).zip(&names).map(|((flow, spec), name)| {
         let random = Stream::new(seed, 0, name);
@@ -42,6 +52,15 @@ pub fn started(host: &Arc<dyn TransportHost>, flows: &[TransportSpec], seed: u64
     let mut started = host.start(carried.collect())?;
     assert_eq!(started.len(), 1, "the flows share a guest");
     Ok(started.remove(0).stack)
+}
+
+/// A guest with a flow of Reno, which is given up after this long without progress.
+pub fn guest(tree: &str, limit: Duration) -> Linux {
+    let kernels = LinuxHost::user().kernels();
+    let kernel = kernels.iter().find(|kernel| kernel.is(tree)).expect("it is built");
+    let start = Start { kernel: kernel.as_ref(), seed: 1, limit };
+    let settings = Settings { sysctl: Vec::new(), module: None, mtu: 1500 };
+    Linux::start(&start, &settings, [(0, "reno".to_owned())].into()).expect("a guest")
 }
 
 /// What a run has given.

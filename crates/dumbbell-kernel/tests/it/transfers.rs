@@ -1,9 +1,12 @@
 //! What kernels do over a bottleneck.
 
-use crate::harness::{Bench, DROP_TAIL, RATE, five_megabytes, scenario, spec, started, transfer, trees};
+use crate::harness::{
+    Bench, DROP_TAIL, RATE, five_megabytes, guest, scenario, spec, started, transfer, trees,
+};
 use dumbbell_kernel::host::LinuxHost;
 use dumbbell_units::Time;
 use serde_json::json;
+use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -26,8 +29,20 @@ fn all_congestion_controls_of_the_kernel_work() {
     let Some(&tree) = trees().first() else { return };
     let host = LinuxHost::shared();
     for congestion in [
-        "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "scalable", "vegas", "veno",
-        "westwood", "yeah",
+        "bic",
+        "cdg",
+        "dctcp",
+        "highspeed",
+        "htcp",
+        "hybla",
+        "illinois",
+        "lp",
+        "nv",
+        "scalable",
+        "vegas",
+        "veno",
+        "westwood",
+        "yeah",
     ] {
         let flow = spec(tree, &[("congestion", congestion.into())]);
         let mut stack = started(&host, &[flow], 1).unwrap_or_else(|why| panic!("{why}"));
@@ -39,7 +54,7 @@ fn all_congestion_controls_of_the_kernel_work() {
 #[test]
 fn fifty_flows_share_a_guest() {
     let Some(&tree) = trees().first() else { return };
-    let congestion = |flow: usize| if flow % 2 == 0 { "cubic" } else { "bbr" };
+    let congestion = |flow: usize| if flow.is_multiple_of(2) { "cubic" } else { "bbr" };
     let flows: Vec<_> = (0..50).map(|flow| spec(tree, &[("congestion", congestion(flow).into())])).collect();
     let mut stack = started(&LinuxHost::shared(), &flows, 1).unwrap_or_else(|why| panic!("{why}"));
     let links = scenario(50, "100 Mbit/s", r#"{ kind = "droptail", limit = "330 packets" }"#);
@@ -76,14 +91,8 @@ fn what_is_shown_and_read_agrees_with_the_packets() {
 
 #[test]
 fn the_agent_has_read_what_was_delivered() {
-    use dumbbell_kernel::guest::Start;
-    use dumbbell_kernel::stack::{Linux, Settings};
     let Some(&tree) = trees().first() else { return };
-    let kernels = LinuxHost::user().kernels();
-    let kernel = kernels.iter().find(|kernel| kernel.is(tree)).expect("it is built");
-    let start = Start { kernel: kernel.as_ref(), seed: 1, limit: std::time::Duration::from_secs(30) };
-    let settings = Settings { sysctl: Vec::new(), module: None, mtu: 1500 };
-    let mut stack = Linux::start(&start, &settings, [(0, "reno".to_owned())].into()).expect("a guest");
+    let mut stack = guest(tree, Duration::from_secs(30));
     let run = transfer(&mut stack, &scenario(1, RATE, DROP_TAIL), 300_000);
     assert_eq!((run.delivered, stack.read(run.end, 0)), (300_000, 300_000));
 }
@@ -91,7 +100,8 @@ fn the_agent_has_read_what_was_delivered() {
 #[test]
 fn more_is_written_on_a_connection_that_is_kept() {
     let Some(&tree) = trees().first() else { return };
-    let mut stack = started(&LinuxHost::shared(), &[spec(tree, &[])], 1).unwrap_or_else(|why| panic!("{why}"));
+    let mut stack =
+        started(&LinuxHost::shared(), &[spec(tree, &[])], 1).unwrap_or_else(|why| panic!("{why}"));
     stack.open(Time::ZERO, 0, 0, 20_000, true);
     let links = scenario(1, RATE, DROP_TAIL);
     let mut bench = Bench::new(&mut *stack, &links);
@@ -128,7 +138,8 @@ fn marks_of_a_queue_reach_the_sender() {
     let Some(&tree) = trees().first() else { return };
     let host = LinuxHost::shared();
     let drops = |ecn: bool| {
-        let mut stack = started(&host, &[spec(tree, &[("ecn", ecn.into())])], 1).unwrap_or_else(|why| panic!("{why}"));
+        let mut stack =
+            started(&host, &[spec(tree, &[("ecn", ecn.into())])], 1).unwrap_or_else(|why| panic!("{why}"));
         transfer(&mut *stack, &scenario(1, RATE, r#"{ kind = "codel", ecn = true }"#), 3_000_000).drops
     };
     assert_eq!(drops(true), 0);
