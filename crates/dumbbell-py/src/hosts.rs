@@ -14,7 +14,12 @@ use std::sync::{Arc, LazyLock};
 
 /// The transports that run here besides the engine's TCP.
 pub fn transports() -> &'static [Arc<dyn TransportHost>] {
-    static HOSTS: LazyLock<Vec<Arc<dyn TransportHost>>> = LazyLock::new(dumbbell_transports::hosts);
+    static HOSTS: LazyLock<Vec<Arc<dyn TransportHost>>> = LazyLock::new(|| {
+        let mut hosts = dumbbell_transports::hosts();
+        #[cfg(target_os = "linux")]
+        hosts.push(dumbbell_kernel::host::LinuxHost::shared());
+        hosts
+    });
     &HOSTS
 }
 

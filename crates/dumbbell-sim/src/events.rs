@@ -81,8 +81,6 @@ pub enum Noted {
     CarriedSent = 9,
     /// A packet of a flow has arrived at such a stack.
     Carried = 10,
-    /// The deadline of such a stack is reached.
-    StackDeadline = 11,
 }
 
 impl Noted {

@@ -321,7 +321,6 @@ impl Simulation<'_> {
         running.due = Time::NEVER;
         let Some(stack) = running.get() else { return };
         if stack.next_deadline() <= now {
-            self.fingerprint.note(now, Noted::StackDeadline, number, 0);
             stack.on_deadline(now);
         }
         self.pump_stack(number);
