@@ -1,4 +1,4 @@
-"""The Linux kernel as a peer: the same scenarios, run by its TCP in real time on the testbed."""
+"""The Linux kernel as a peer: the same scenarios, run by the TCP of an unmodified kernel in simulated time."""
 
 from __future__ import annotations
 

@@ -1,38 +1,39 @@
-"""The driver: runs scenarios on the testbed, many at once within a budget of bandwidth."""
+"""The driver: runs scenarios with the kernel as the transport of every flow."""
 
 from __future__ import annotations
 
 import math
-import platform
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from dumbbell import Scenario, testbed
+import dumbbell
+from dumbbell import Scenario
+from dumbbell.campaign import engine_identity
 from dumbbell.crossvalidation import Counterfactual, PeerAbsent, PeerRun, Rule
-from dumbbell.errors import MachineError, RealTimeError
-from dumbbell.quantities import bits_per_second
-from dumbbell.runs import cores
+from dumbbell.errors import ScenarioError
 
-from . import differences, rules
-from .budget import Budget
+from . import rules
 
-MBPS_PER_CORE = 80.0
-"""Rates of the links of concurrent runs per core, Mbit/s: packets are then delivered within a fraction of a millisecond."""
+TREE = "6.12"
 
-RUNS_PER_CORE = 8
-"""Concurrent runs per core."""
+KERNEL_WINDOW, OUR_WINDOW = "cwnd", "cwnd_base"
+"""The window of the kernel, and what it is compared with: ours without what duplicate ACKs add to it."""
+
+FIXED_BUFFERS = {"net.ipv4.tcp_rmem": "4096 67108864 67108864"}
+"""A receive buffer that is 64 MiB from the beginning, so that its window does not grow."""
+
+GROWTH = "Growth of the receive window: while it grows, the kernel acknowledges every segment (tcp_grow_window); ours does not"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Linux:
-    """The TCP of the running kernel, with its own congestion controls and the eBPF twins of others.
+    """The TCP of an unmodified kernel in simulated time.
 
     Parameters
     ----------
-    budget
-        What the links of concurrent runs may carry together, Mbit/s.
+    sysctl
+        Settings of its hosts.
     """
 
     name: ClassVar[str] = "linux"
@@ -41,78 +42,71 @@ class Linux:
     variants: ClassVar[tuple[str, ...]] = rules.VARIANTS
     rules: ClassVar[tuple[Rule, ...]] = rules.RULES
 
-    budget: Budget = field(default_factory=lambda: Budget(MBPS_PER_CORE * cores()))
+    sysctl: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def at_once(self) -> int:
-        """Number of concurrent runs, if the budget allows them."""
-        return RUNS_PER_CORE * cores()
+    def _transport(self, congestion: str) -> dict[str, Any]:
+        stated = {"name": "linux", "tree": TREE, "congestion": congestion}
+        return stated | ({"sysctl": dict(self.sysctl)} if self.sysctl else {})
 
-    @cached_property
-    def _checked(self) -> str:
-        """The release of the kernel, once everything that runs need is there."""
-        missing = [check for check in testbed.doctor() if check.status == "missing"]
-        if missing:
-            first = missing[0]
-            why = f"{first.check} is missing: {first.detail}; {first.remedy}"
-            raise PeerAbsent(self.title, self.package, why)
-        return platform.release()
-
-    def version(self) -> str:
-        """Return its release, as ``"Linux 6.18"``.
+    def _stated(self) -> Mapping[str, Any]:
+        """Return the transport with version and digest.
 
         Raises
         ------
         PeerAbsent
-            The machine cannot run scenarios in real time, or not those of twins.
+            The kernel is not built.
         """
-        return f"{self.title} {self._checked}"
+        nodes, ends = ["a", "b"], (("a", "b"), ("b", "a"))
+        links = [{"name": a + b, "from": a, "to": b, "rate": "1 Mbit/s", "delay": "1 ms"} for a, b in ends]
+        flow = {"name": "f", "from": "a", "to": "b", "transport": self._transport("reno")}
+        smallest = {"duration": "1 s", "nodes": nodes, "links": links, "flows": [flow]}
+        try:
+            resolved = Scenario.from_dict(smallest).resolved()
+        except ScenarioError as error:
+            raise PeerAbsent(self.title, self.package, str(error)) from None
+        stated: Mapping[str, Any] = resolved["flows"][0]["transport"]
+        return stated
+
+    def version(self) -> str:
+        """Return its version, as ``"Linux 6.12.117"``."""
+        return f"{self.title} {self._stated()['version']}"
 
     def tcp(self, variant: str, **changes: Any) -> dict[str, Any]:
         """Return the ``tcp`` table that states the kernel's rules, see `rules.table`."""
         return rules.table(variant, **changes)
 
     def identity(self) -> str:
-        """Return the release, and digests of the testbed with its twins."""
-        try:
-            return testbed.identity()
-        except MachineError as error:
-            raise PeerAbsent(self.title, self.package, str(error)) from None
+        """Return the digests of the kernel and of the engine, and the settings of the hosts."""
+        settings = " ".join(f"{name}={value}" for name, value in sorted(self.sysctl.items()))
+        return f"{self._stated()['digest']} {engine_identity()} {settings}".strip()
 
     def prepare(self) -> None:
-        """Build the testbed if necessary."""
-        self.identity()
-
-    def cost(self, scenario: Scenario) -> float:
-        """Return the duration of a run, s, which is that of its scenario."""
-        return testbed.duration_s(scenario)
+        """Find the kernel."""
+        self._stated()
 
     def run(self, scenario: Scenario, *, seed: int = 1, run: int = 0) -> PeerRun:
-        """Run a scenario as soon as the budget allows.
+        """Run a scenario.
 
         Raises
         ------
         ScenarioError
             The kernel cannot follow a rule of the scenario.
-        RealTimeError
-            The run failed, or was disturbed in every repetition.
         """
-        with self.budget.held(_carried_mbps(scenario)):
-            done = testbed.run(scenario, seed=seed, run=run)
-        if done.disturbed:
-            late = done.flows.iloc[0]
-            raise RealTimeError(
-                f"disturbed in each of {done.repeats + 1} runs: {100.0 * late['late_over_1ms']:.2g} % of the packets "
-                f"more than 1 ms late, the latest {late['late_max_us'] / 1e3:.0f} ms; run the same command on a quieter machine"
-            )
-        return PeerRun(flows=done.flows, links=done.links, traces=done.traces, cpu_s=math.nan)
+        data = scenario.to_dict()
+        for flow in data["flows"]:
+            congestion = rules.congestion(flow.pop("tcp"), f"flows.{flow['name']}.tcp")
+            flow["transport"] = self._transport(congestion)
+        for probe in data.get("probes", ()):
+            probe["quantities"] = [
+                KERNEL_WINDOW if quantity == OUR_WINDOW else quantity for quantity in probe["quantities"]
+            ]
+        done = dumbbell.run(Scenario.from_dict(data), seed=seed, run=run)
+        traces = {
+            OUR_WINDOW if quantity == KERNEL_WINDOW else quantity: trace
+            for quantity, trace in done.traces.items()
+        }
+        return PeerRun(flows=done.flows, links=done.links, traces=traces, cpu_s=math.nan)
 
     def counterfactuals(self, _scenario: Scenario) -> Sequence[Counterfactual]:
-        """Return the differences that remain, with our scenario under the kernel's rule; see `differences`."""
-        return differences.REMAINING
-
-
-def _carried_mbps(scenario: Scenario) -> float:
-    """Return the rate of the slowest link, which is what a run can carry at most, Mbit/s."""
-    links: Sequence[dict[str, Any]] = scenario.resolved()["links"]
-    return min(bits_per_second(link["rate"], "rate") for link in links) / 1e6
+        """Return the difference that remains, with the kernel under our rule."""
+        return (Counterfactual(difference=GROWTH, peer=replace(self, sysctl=FIXED_BUFFERS)),)

@@ -18,11 +18,12 @@ from dumbbell.errors import MachineError, RealTimeError
 from dumbbell.quantities import nanoseconds
 from dumbbell.traces import StepFunction
 
-PEER = crossvalidation.load_peer("linux")
-GRIDS = {grid.name: grid for grid in load_grids(peer="linux")}
+PEER = crossvalidation.load_peer("testbed")
+GRIDS = {grid.name: grid for grid in load_grids(peer="testbed")}
 # Loading another folder of peers, as other tests do, unloads this one.
 BUDGET, DIFFERENCES, NETWORKS = (
-    sys.modules[f"dumbbell_peers.linux.{name}"] for name in ("budget", "differences", "grids._networks")
+    sys.modules[f"dumbbell_peers.{name}"]
+    for name in ("testbed.budget", "testbed.differences", "grids._one_link")
 )
 
 TWINS = ("vegas", "newvegas", "vegasa", "code", "westwood", "westwoodp", "rovegas")
@@ -60,7 +61,7 @@ def test_the_peer_has_grids_of_its_own():
     assert list(GRIDS) == [*SINGLE, *pairs]
     assert "single-flows" in {grid.name for grid in load_grids(peer="ns2")}
     with pytest.raises(ScenarioError, match="single-flows"):
-        load_grids(["single-flows"], peer="linux")
+        load_grids(["single-flows"], peer="testbed")
 
 
 @pytest.mark.parametrize("variant", SINGLE)
@@ -114,7 +115,7 @@ def test_without_what_it_needs_the_peer_is_absent(monkeypatch):
     with pytest.raises(PeerAbsent) as absent:
         peer.version()
     assert str(absent.value) == (
-        "Linux cannot be a peer on this machine: root is missing: user 1000; run with sudo"
+        "Linux in real time cannot be a peer on this machine: root is missing: user 1000; run with sudo"
     )
     monkeypatch.setattr(testbed, "doctor", lambda: [warns])
     assert peer.version().startswith("Linux ")

@@ -1,7 +1,7 @@
-"""Networks in real time, and the reduction of their runs: one link between two hosts, and the flows on it.
+"""One link between two hosts with the flows on it, and the reduction of the runs.
 
-A run lasts as long as its scenario, so a grid covers its factors with few points. Both sides see the same transient: a
-run is long enough to compare them, not to reach a steady state.
+In real time, a run lasts as long as its scenario, so a grid covers its factors with few points. Both sides see the same
+transient: a run is long enough to compare them, not to reach a steady state.
 """
 
 from __future__ import annotations
@@ -188,14 +188,17 @@ def reduced(scenario: Scenario, run: Observed) -> dict[str, Any]:
     }
 
 
-def lateness(results: pd.DataFrame) -> report.Text:
-    """Return how late packets were in the kernel's runs."""
+def lateness(results: pd.DataFrame) -> list[report.Text]:
+    """Return how late packets were in the kernel's runs; nothing if its time is simulated."""
     rows = results[results["side"] == "peer"]
-    late = rows["late_p99_us"].astype(float)
-    return report.Text(
+    late = rows["late_p99_us"].astype(float).dropna()
+    if late.empty:
+        return []
+    text = report.Text(
         paragraphs=[
             f"Lateness of packets in real time, 99th percentile of a run: {late.median():.0f} µs in the median of the runs, "
             f"{late.max():.0f} µs at most. Runs repeated because they were disturbed: {int((rows['repeats'] > 0).sum())} of "
             f"{len(rows)}."
         ]
     )
+    return [text]

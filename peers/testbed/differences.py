@@ -13,7 +13,7 @@ from dumbbell.quantities import nanoseconds
 
 LATENESS = "Delivery times: exact in the simulator; tens of microseconds late in real time, so that equal round-trip times differ"
 
-# The runs of the grids report the 99th percentile of theirs, see `lateness` in `grids/_networks.py`.
+# The runs of the grids report the 99th percentile of theirs, see `lateness` in `../grids/_one_link.py`.
 MEDIAN_US = 3.5
 LOG_DEVIATION = 1.45
 
