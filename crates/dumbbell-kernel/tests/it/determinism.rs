@@ -1,6 +1,8 @@
 //! The same seed gives the same bits.
 
-use crate::harness::{five_megabytes, trees};
+use crate::harness::{Bench, DROP_TAIL, RATE, five_megabytes, scenario, spec, started, trees};
+use dumbbell_kernel::host::LinuxHost;
+use dumbbell_units::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Transfers that must be equal; 20 were made when this was written.
@@ -44,4 +46,22 @@ fn they_repeat_on_a_busy_machine() {
 /// Number of runs: `DUMBBELL_KERNEL_RUNS`, for a long test.
 fn runs() -> usize {
     std::env::var("DUMBBELL_KERNEL_RUNS").ok().and_then(|runs| runs.parse().ok()).unwrap_or(RUNS)
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let Some(&tree) = trees().first() else { return };
+    let run = |looks: u64| {
+        let flow = spec(tree, &[("congestion", "bbr".into())]);
+        let mut stack = started(&LinuxHost::shared(), &[flow], 1).unwrap_or_else(|why| panic!("{why}"));
+        stack.open(Time::ZERO, 0, 0, u64::MAX, false);
+        let links = scenario(1, RATE, DROP_TAIL);
+        let mut bench = Bench::new(&mut *stack, &links);
+        for look in 1..=looks {
+            bench.run_until(Time(3_000_000_000 / looks * look), |_| false);
+            bench.stack.shown(bench.now, 0);
+        }
+        bench.run
+    };
+    assert_eq!(run(1), run(300));
 }
