@@ -5,4 +5,5 @@ mod determinism;
 mod endings;
 mod engine;
 mod harness;
+mod speed;
 mod transfers;
