@@ -153,12 +153,12 @@ impl Calendar {
         memory
     }
 
-    /// What is to be in the shared memory now, and where: until when the guest may run, the present time, and who runs.
-    pub fn share(&self) -> (u64, [u8; 18]) {
-        let mut bytes = [0; 18];
+    /// What is to be in the shared memory now, and where: until when the guest may run, and the present time. The guest
+    /// looks at the number of the one that runs only to find out whether that one uses the shared memory.
+    pub fn share(&self) -> (u64, [u8; 16]) {
+        let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&(self.now + 1).to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.now.to_le_bytes());
-        bytes[16..].copy_from_slice(&(if self.is_waiting { 0 } else { GUEST }).to_le_bytes());
+        bytes[8..].copy_from_slice(&self.now.to_le_bytes());
         (TIMES, bytes)
     }
 
@@ -272,12 +272,12 @@ mod tests {
         assert_eq!(Calendar::shared().len(), SHARED);
         calendar.on_shared(&message(1, 0, 0)).expect("it runs");
         assert!(calendar.is_shared());
-        assert_eq!(calendar.share(), (8, *b"\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01\0"));
+        assert_eq!(calendar.share(), (8, *b"\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
         assert_eq!(told(&mut calendar, WAIT, 0), Ok(Answer::None));
         calendar.on_shared(&message(1, 1, 70)).expect("it wants to run");
         assert_eq!(calendar.request(), Some(70));
         calendar.pass(60);
-        assert_eq!(calendar.share().1, *b"\x3d\0\0\0\0\0\0\0\x3c\0\0\0\0\0\0\0\0\0");
+        assert_eq!(calendar.share().1, *b"\x3d\0\0\0\0\0\0\0\x3c\0\0\0\0\0\0\0");
         assert_eq!(calendar.on_shared(&message(1, 1, 59)), Err(ClockError::Backwards(60, 59)));
         calendar.on_shared(&message(1, 1, 60)).expect("it wants to run");
         assert_eq!(calendar.grant(), message(RUN, 1, 60));

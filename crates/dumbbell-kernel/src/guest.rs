@@ -59,6 +59,8 @@ pub struct Guest {
     clock: UnixStream,
     /// Times that calendar and guest share.
     shared: File,
+    /// The time that was shared last, in nanoseconds.
+    shared_at: u64,
     links: Vec<Link>,
     calendar: Calendar,
     /// It has just got the shared memory.
@@ -135,6 +137,7 @@ impl Guest {
             printed,
             clock,
             shared,
+            shared_at: u64::MAX,
             links: Vec::new(),
             calendar: Calendar::default(),
             is_new: false,
@@ -205,10 +208,11 @@ impl Guest {
     }
 
     /// Writes the time where the guest looks for it.
-    fn share(&self) -> Result<(), String> {
-        if !self.calendar.is_shared() {
+    fn share(&mut self) -> Result<(), String> {
+        if !self.calendar.is_shared() || self.shared_at == self.calendar.now() {
             return Ok(());
         }
+        self.shared_at = self.calendar.now();
         let (position, bytes) = self.calendar.share();
         self.shared.write_all_at(&bytes, position).map_err(|error| self.broken(error))
     }
@@ -267,28 +271,19 @@ impl Guest {
         if !link.wants_interrupt(ring) {
             return Ok(());
         }
-        let Some(interrupts) = &link.interrupts else {
+        let Some(interrupts) = link.interrupts.clone() else {
             return Err(self.broken("it takes no interrupts"));
         };
-        send(interrupts, &vhost::interrupt(ring)).map_err(|error| self.broken(error))?;
-        loop {
-            let link = &self.links[device];
-            let interrupts = link.interrupts.as_ref().map_or(self.clock.as_fd(), AsFd::as_fd);
-            let ready = self.wait(&[self.clock.as_fd(), interrupts])?;
-            if ready[0] {
-                self.on_clock()?;
-            } else if ready[1] {
-                let mut answer = [0; vhost::INTERRUPT_ANSWER];
-                let answered = match &self.links[device].interrupts {
-                    Some(interrupts) => self.receive(interrupts.as_fd(), &mut answer),
-                    None => Ok(()),
-                };
-                answered?;
-                vhost::check_interrupt_answer(&answer).map_err(|error| self.broken(error))?;
-                let has_asked = self.calendar.is_shared() && self.calendar.is_waiting();
-                return if has_asked { self.read_shared() } else { Ok(()) };
-            }
+        send(&interrupts, &vhost::interrupt(ring)).map_err(|error| self.lost(error))?;
+        // With shared memory, it says nothing else before its answer.
+        while !self.calendar.is_shared() && !self.wait(&[interrupts.as_fd(), self.clock.as_fd()])?[0] {
+            self.on_clock()?;
         }
+        let mut answer = [0; vhost::INTERRUPT_ANSWER];
+        self.receive(interrupts.as_fd(), &mut answer)?;
+        vhost::check_interrupt_answer(&answer).map_err(|error| self.broken(error))?;
+        let has_asked = self.calendar.is_shared() && self.calendar.is_waiting();
+        if has_asked { self.read_shared() } else { Ok(()) }
     }
 
     /// Serves the guest until it waits for time.
@@ -308,6 +303,10 @@ impl Guest {
                     return Err(self.broken("it has no devices"));
                 }
                 self.grant()?;
+            }
+            // Mostly, it has answered already when it is looked at.
+            if other.is_none() && self.on_clock()? {
+                continue;
             }
             let mut descriptors = [self.clock.as_fd(); DEVICES + 2];
             for (place, link) in descriptors[1..].iter_mut().zip(&self.links) {
@@ -337,30 +336,33 @@ impl Guest {
         }
     }
 
-    /// A message of the clock.
-    fn on_clock(&mut self) -> Result<(), String> {
+    /// A message of the clock, if there is one.
+    fn on_clock(&mut self) -> Result<bool, String> {
         let mut bytes = [0; calendar::MESSAGE];
-        self.receive(self.clock.as_fd(), &mut bytes)?;
+        match rustix::net::recv(&self.clock, &mut bytes, RecvFlags::DONTWAIT) {
+            Ok((0, _)) => return Err(self.has_ended()),
+            Ok((received, _)) => self.receive(self.clock.as_fd(), &mut bytes[received..])?,
+            Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
+            Err(error) => return Err(self.lost(error)),
+        }
         if std::mem::take(&mut self.is_new) {
             // It has looked at the shared memory before it says anything further.
             self.read_shared()?;
         }
         match self.calendar.on_message(&bytes).map_err(|error| self.broken(error))? {
-            Answer::None if self.calendar.is_waiting() => {
-                self.read_shared()?;
-                self.share()
-            }
-            Answer::None => Ok(()),
-            Answer::Bytes(answer) => self.tell(&answer),
+            Answer::None if self.calendar.is_waiting() => self.read_shared()?,
+            Answer::None => {}
+            Answer::Bytes(answer) => self.tell(&answer)?,
             Answer::First(answer) => {
                 self.is_new = true;
-                self.tell_first(&answer).map_err(|error| self.broken(error))
+                self.tell_first(&answer).map_err(|error| self.lost(error))?;
             }
         }
+        Ok(true)
     }
 
     fn tell(&self, message: &[u8]) -> Result<(), String> {
-        send(&self.clock, message).map_err(|error| self.broken(error))
+        send(&self.clock, message).map_err(|error| self.lost(error))
     }
 
     /// The first answer of the clock. Linux 6.12 takes two descriptors from it without looking whether there are any:
@@ -385,8 +387,7 @@ impl Guest {
                 Err(Errno::AGAIN) => {
                     self.wait(&[from])?;
                 }
-                Err(Errno::CONNRESET) => return Err(self.has_ended()),
-                Err(error) => return Err(self.broken(error)),
+                Err(error) => return Err(self.lost(error)),
             }
         }
         Ok(())
@@ -396,9 +397,9 @@ impl Guest {
     fn on_device(&mut self, device: usize) -> Result<(), String> {
         let link = &mut self.links[device];
         match link.read() {
-            Ok(0) | Err(Errno::CONNRESET) => return Err(self.has_ended()),
+            Ok(0) => return Err(self.has_ended()),
             Ok(_) => {}
-            Err(error) => return Err(self.broken(error)),
+            Err(error) => return Err(self.lost(error)),
         }
         loop {
             let next = self.links[device].next_message();
@@ -407,7 +408,7 @@ impl Guest {
                 self.on_frames(device)?;
             }
             if let Some(reply) = reply {
-                send(&self.links[device].socket, &reply).map_err(|error| self.broken(error))?;
+                send(&self.links[device].socket, &reply).map_err(|error| self.lost(error))?;
             }
         }
     }
@@ -427,6 +428,14 @@ impl Guest {
 
     fn has_ended(&self) -> String {
         format!("the guest has ended{}", self.last_words())
+    }
+
+    /// A socket of the guest has an error.
+    fn lost(&self, error: Errno) -> String {
+        match error {
+            Errno::PIPE | Errno::CONNRESET => self.has_ended(),
+            error => self.broken(error),
+        }
     }
 
     fn broken(&self, error: impl std::fmt::Display) -> String {

@@ -10,6 +10,7 @@ use std::io::IoSliceMut;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 /// The rings of a device: to the guest, and from it.
 pub const TO_GUEST: usize = 0;
@@ -31,7 +32,7 @@ pub struct Link {
     /// Where the guest sends its messages.
     pub socket: UnixStream,
     /// Where it takes interrupts.
-    pub interrupts: Option<UnixStream>,
+    pub interrupts: Option<Arc<UnixStream>>,
     device: Device,
     memory: Shared,
     input: Vec<u8>,
@@ -176,7 +177,9 @@ impl Link {
             Event::Memory(regions) => {
                 self.memory.regions = regions.iter().copied().zip(self.descriptors.drain(..)).collect();
             }
-            Event::Interrupts => self.interrupts = self.descriptors.pop_front().map(UnixStream::from),
+            Event::Interrupts => {
+                self.interrupts = self.descriptors.pop_front().map(|found| Arc::new(found.into()))
+            }
             Event::Kick(_) | Event::None => {}
         }
         Ok(Some(found))
