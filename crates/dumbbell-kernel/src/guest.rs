@@ -59,8 +59,6 @@ pub struct Guest {
     clock: UnixStream,
     /// Times that calendar and guest share.
     shared: File,
-    /// The time that was shared last, in nanoseconds.
-    shared_at: u64,
     links: Vec<Link>,
     calendar: Calendar,
     /// It has just got the shared memory.
@@ -137,7 +135,6 @@ impl Guest {
             printed,
             clock,
             shared,
-            shared_at: u64::MAX,
             links: Vec::new(),
             calendar: Calendar::default(),
             is_new: false,
@@ -207,12 +204,11 @@ impl Guest {
         self.tell(&granted)
     }
 
-    /// Writes the time where the guest looks for it.
-    fn share(&mut self) -> Result<(), String> {
-        if !self.calendar.is_shared() || self.shared_at == self.calendar.now() {
+    /// Writes the time where the guest looks for it. It puts its own requests over the end of the instant.
+    fn share(&self) -> Result<(), String> {
+        if !self.calendar.is_shared() {
             return Ok(());
         }
-        self.shared_at = self.calendar.now();
         let (position, bytes) = self.calendar.share();
         self.shared.write_all_at(&bytes, position).map_err(|error| self.broken(error))
     }
@@ -303,10 +299,6 @@ impl Guest {
                     return Err(self.broken("it has no devices"));
                 }
                 self.grant()?;
-            }
-            // Mostly, it has answered already when it is looked at.
-            if other.is_none() && self.on_clock()? {
-                continue;
             }
             let mut descriptors = [self.clock.as_fd(); DEVICES + 2];
             for (place, link) in descriptors[1..].iter_mut().zip(&self.links) {
