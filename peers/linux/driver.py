@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import dumbbell
@@ -26,27 +25,14 @@ FIXED_BUFFERS = {"net.ipv4.tcp_rmem": "4096 67108864 67108864"}
 GROWTH = "Growth of the receive window: while it grows, the kernel acknowledges every segment (tcp_grow_window); ours does not"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Linux:
-    """The TCP of an unmodified kernel in simulated time.
-
-    Parameters
-    ----------
-    sysctl
-        Settings of its hosts.
-    """
+    """The TCP of an unmodified kernel in simulated time."""
 
     name: ClassVar[str] = "linux"
     title: ClassVar[str] = "Linux"
     package: ClassVar[str] = ""
     variants: ClassVar[tuple[str, ...]] = rules.VARIANTS
     rules: ClassVar[tuple[Rule, ...]] = rules.RULES
-
-    sysctl: Mapping[str, str] = field(default_factory=dict)
-
-    def _transport(self, congestion: str) -> dict[str, Any]:
-        stated = {"name": "linux", "tree": TREE, "congestion": congestion}
-        return stated | ({"sysctl": dict(self.sysctl)} if self.sysctl else {})
 
     def _stated(self) -> Mapping[str, Any]:
         """Return the transport with version and digest.
@@ -58,7 +44,7 @@ class Linux:
         """
         nodes, ends = ["a", "b"], (("a", "b"), ("b", "a"))
         links = [{"name": a + b, "from": a, "to": b, "rate": "1 Mbit/s", "delay": "1 ms"} for a, b in ends]
-        flow = {"name": "f", "from": "a", "to": "b", "transport": self._transport("reno")}
+        flow = {"name": "f", "from": "a", "to": "b", "transport": _transport("reno")}
         smallest = {"duration": "1 s", "nodes": nodes, "links": links, "flows": [flow]}
         try:
             resolved = Scenario.from_dict(smallest).resolved()
@@ -76,9 +62,8 @@ class Linux:
         return rules.table(variant, **changes)
 
     def identity(self) -> str:
-        """Return the digests of the kernel and of the engine, and the settings of the hosts."""
-        settings = " ".join(f"{name}={value}" for name, value in sorted(self.sysctl.items()))
-        return f"{self._stated()['digest']} {engine_identity()} {settings}".strip()
+        """Return the digests of the kernel and of the engine."""
+        return f"{self._stated()['digest']} {engine_identity()}"
 
     def prepare(self) -> None:
         """Find the kernel."""
@@ -95,7 +80,7 @@ class Linux:
         data = scenario.to_dict()
         for flow in data["flows"]:
             congestion = rules.congestion(flow.pop("tcp"), f"flows.{flow['name']}.tcp")
-            flow["transport"] = self._transport(congestion)
+            flow["transport"] = _transport(congestion)
         for probe in data.get("probes", ()):
             probe["quantities"] = [
                 KERNEL_WINDOW if quantity == OUR_WINDOW else quantity for quantity in probe["quantities"]
@@ -108,5 +93,17 @@ class Linux:
         return PeerRun(flows=done.flows, links=done.links, traces=traces, cpu_s=math.nan)
 
     def counterfactuals(self, _scenario: Scenario) -> Sequence[Counterfactual]:
-        """Return the difference that remains, with the kernel under our rule."""
-        return (Counterfactual(difference=GROWTH, peer=replace(self, sysctl=FIXED_BUFFERS)),)
+        """Return the difference that remains, with ours under the kernel's rule."""
+        return (Counterfactual(difference=GROWTH, ours=_acknowledging_all),)
+
+
+def _transport(congestion: str) -> dict[str, Any]:
+    return {"name": "linux", "tree": TREE, "congestion": congestion}
+
+
+def _acknowledging_all(scenario: Scenario) -> Scenario:
+    """Return a scenario whose receivers acknowledge every segment."""
+    data = scenario.to_dict()
+    for flow in data["flows"]:
+        flow["tcp"] = {**flow["tcp"], "delayed_ack": "off"}
+    return Scenario.from_dict(data)

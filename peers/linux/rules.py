@@ -73,8 +73,8 @@ RULES: tuple[Rule, ...] = (
         aspect="Receive buffer",
         peer="tcp_rmem = 4096 131072 6291456: it grows with the rate. While it grows, every segment is acknowledged "
         "(tcp_grow_window).",
-        matched="Not matched: here every second segment is acknowledged after the first ones. Disagreements are traced by a "
-        "receive buffer of 64 MiB from the beginning, which the kernel does not enlarge.",
+        matched="Not matched: here every second segment is acknowledged after the first ones. Disagreements are traced by "
+        "running ours with an acknowledgement for every segment.",
     ),
     Rule(
         aspect="Delayed acknowledgements, recovery, loss detection, timers, CUBIC, BBR",
