@@ -35,6 +35,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "dumbbell-capture",
             "dumbbell-library",
             "dumbbell-transports",
+            "dumbbell-kernel",
         ],
     ),
     ("dumbbell-library", &["dumbbell-units", "dumbbell-cc", "dumbbell-sim"]),
