@@ -70,7 +70,8 @@ def with_controls(data: Mapping[str, Any], folder: Path | None = None) -> dict[s
     Raises
     ------
     ScenarioError
-        A class cannot be imported, a library cannot be loaded, or a parameter is not accepted.
+        A class cannot be imported, a library cannot be loaded, a parameter is not accepted, or a module of a kernel is not
+        allowed.
     """
 
     def completed(external: Any, field: str) -> Any:
@@ -96,7 +97,17 @@ def with_controls(data: Mapping[str, Any], folder: Path | None = None) -> dict[s
         # Without its code, a control has whatever is probed.
         return made if "probes" in made else {**made, "probes": _probed(data)}
 
+    _require_modules(data)
     return _mapped(data, completed)
+
+
+def _require_modules(data: Mapping[str, Any]) -> None:
+    """Refuse modules of kernels that are not allowed; scenarios that are only inspected load none."""
+    for flow in _list(data.get("flows")):
+        transport = flow.get("transport") if isinstance(flow, Mapping) else None
+        module = transport.get("module") if isinstance(transport, Mapping) else None
+        if isinstance(module, str) and not permission.left_out(f"{permission.MODULE}{module}"):
+            permission.require(f"{permission.MODULE}{module}", f"flows.{flow.get('name')}.transport.module")
 
 
 def _probed(data: Mapping[str, Any]) -> list[str]:

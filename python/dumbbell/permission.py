@@ -24,6 +24,9 @@ LIBRARY = "library:"
 PREFIXES = (CLASS, LIBRARY)
 """Prefixes of the names of controls from outside the registry."""
 
+MODULE = "module:"
+"""Prefix under which a module is allowed that a kernel in simulated time loads, with the path as the scenario states it."""
+
 NOT_LOADED = "not loaded"
 """Digest of code that was not loaded, where scenarios are only inspected."""
 
@@ -44,12 +47,12 @@ def allow(*names: str) -> None:
     ----------
     *names
         Names as in a scenario: ``"python:module.Class"``, or ``"library:"`` and a path, which counts from the working
-        directory.
+        directory; ``"module:"`` and the path of a module of the transport ``linux``.
 
     Raises
     ------
     ScenarioError
-        A name is of neither form.
+        A name is of none of these forms.
 
     Examples
     --------
@@ -57,8 +60,9 @@ def allow(*names: str) -> None:
     >>> dumbbell.allow("python:gradient.Gradient", "library:build/aimd.so")
     """
     for name in names:
-        if not isinstance(name, str) or not name.startswith(PREFIXES) or name in PREFIXES:
-            raise refusal("allow", name, f"{CLASS}module.Class or {LIBRARY}PATH")
+        forms = (*PREFIXES, MODULE)
+        if not isinstance(name, str) or not name.startswith(forms) or name in forms:
+            raise refusal("allow", name, f"{CLASS}module.Class, {LIBRARY}PATH or {MODULE}PATH")
     _allowed.update(map(_identified, names))
 
 
@@ -119,5 +123,8 @@ def left_out(name: str) -> bool:
 
 
 def _identified(name: str) -> str:
-    """Return a name with the absolute path of a library."""
-    return f"{LIBRARY}{os.path.realpath(name.removeprefix(LIBRARY))}" if name.startswith(LIBRARY) else name
+    """Return a name with the absolute path of a library or module."""
+    for prefix in (LIBRARY, MODULE):
+        if name.startswith(prefix):
+            return f"{prefix}{os.path.realpath(name.removeprefix(prefix))}"
+    return name

@@ -98,3 +98,16 @@ def test_a_transport_keeps_no_journal():
     run = dumbbell.run(scenario(Transport("smoltcp"), duration="1 s"))
     with pytest.raises(ScenarioError, match="is carried by smoltcp, which keeps no journal"):
         run.why("f1")
+
+
+def test_a_module_of_the_kernel_runs_only_if_it_is_allowed(tmp_path):
+    module = tmp_path / "tcp_mine.ko"
+    with pytest.raises(
+        ScenarioError, match=r"transport\.module: .* is code of a file, which runs only if you allow it"
+    ):
+        scenario(Transport("linux", module=str(module)))
+    dumbbell.allow(f"module:{module}")
+    # The kernel, or else the file, is missing.
+    with pytest.raises(ScenarioError) as refused:
+        scenario(Transport("linux", module=str(module)))
+    assert "allow" not in str(refused.value)
