@@ -55,7 +55,7 @@ impl Tap for Packets {
             Seen::Packet(seen) => {
                 Some(Packet { at: at.0, node: node as usize, flow: flow as usize, connection, seen })
             }
-            Seen::Sender(_) => None,
+            Seen::Sender(_) | Seen::Shown(_) => None,
         });
         let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let room = (MOST_SEEN + 1).saturating_sub(seen.len());

@@ -190,7 +190,7 @@ def run(
     *,
     clock: Callable[[float], None] | None = None,
     journal: tuple[int, int, int] | None = None,
-    capture: tuple[tuple[int, Path] | None, int, Path | None] | None = None,
+    capture: tuple[tuple[int, Path] | None, int | None, Path | None] | None = None,
 ) -> RunResult: ...
 def run_many(
     scenarios: Sequence[Stated],

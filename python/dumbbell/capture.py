@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PathName = str | os.PathLike[str]
 
-# The longest headers, which are always kept whole, and the longest packet of IPv4.
+# The longest headers of the engine's TCP, which are always kept whole, and the longest packet of IPv4.
 LEAST_SNAPLEN, MOST_SNAPLEN = 80, 65_535
 
 # Names in an error; the others are counted.
@@ -58,9 +58,7 @@ class Capture:
             if value is not None and pcap is None:
                 raise refusal(field, value, "none without pcap")
         self.snaplen = (
-            LEAST_SNAPLEN
-            if snaplen is None
-            else whole_number("snaplen", snaplen, LEAST_SNAPLEN, MOST_SNAPLEN)
+            None if snaplen is None else whole_number("snaplen", snaplen, LEAST_SNAPLEN, MOST_SNAPLEN)
         )
         self.place = 0
         if self.packets is None and self.events is None:
@@ -69,13 +67,15 @@ class Capture:
         if self.packets is not None:
             names = [known["name"] for known in data["nodes"]]
             self.place = names.index(_sender(data) if node is None else _known(node, names))
-        if self.events is not None and not any(flow.get("tcp") for flow in data["flows"]):
-            raise refusal("qlog", str(qlog), "none: no flow of this scenario has TCP")
+        if self.events is not None and not any(
+            flow.get("tcp") or flow.get("transport") for flow in data["flows"]
+        ):
+            raise refusal("qlog", str(qlog), "none: no flow of this scenario has TCP or another transport")
         if self.packets and self.events and self.packets.absolute() == self.events.absolute():
             raise refusal("qlog", str(qlog), "a file other than that of pcap")
 
     @contextmanager
-    def files(self) -> Iterator[tuple[tuple[int, Path] | None, int, Path | None] | None]:
+    def files(self) -> Iterator[tuple[tuple[int, Path] | None, int | None, Path | None] | None]:
         """Yield what the engine is asked to write. Files appear at the end; earlier ones are kept until then.
 
         Raises

@@ -1,10 +1,10 @@
 //! The files of one run.
 
-use crate::headers::{Headers, LONGEST};
+use crate::headers::{Headers, LARGEST, LONGEST};
 use crate::pcapng::PacketFile;
 use crate::qlog::EventFile;
 use dumbbell_sim::Scenario;
-use dumbbell_sim::capture::{Seen, Sighting, Watch};
+use dumbbell_sim::capture::{Content, Seen, Sighting, Watch};
 use dumbbell_units::Time;
 use dumbbell_units::spec::SpecError;
 use std::fs::File;
@@ -20,8 +20,9 @@ pub const MAX_RECORDS: u64 = 5_000_000;
 pub struct Outputs {
     /// A node by its position in the scenario, and the file of its packets.
     pub packets: Option<(usize, PathBuf)>,
-    /// Bytes that are kept of each packet, at least [`LONGEST`].
-    pub snaplen: u32,
+    /// Bytes that are kept of each packet, at least [`LONGEST`]. If not stated, packets of stacks that are not ours are kept
+    /// whole, and of the others [`LONGEST`] bytes.
+    pub snaplen: Option<u32>,
     /// The file of the senders' events.
     pub events: Option<PathBuf>,
     /// Packets and events that both files may have together.
@@ -30,7 +31,7 @@ pub struct Outputs {
 
 impl Default for Outputs {
     fn default() -> Self {
-        Outputs { packets: None, snaplen: LONGEST, events: None, max_records: MAX_RECORDS }
+        Outputs { packets: None, snaplen: None, events: None, max_records: MAX_RECORDS }
     }
 }
 
@@ -71,7 +72,8 @@ struct NodePackets {
 pub struct Files {
     headers: Headers,
     packets: Option<NodePackets>,
-    snaplen: u32,
+    /// Bytes kept of packets of ours, and of others.
+    snaplens: (u32, u32),
     events: Option<(PathBuf, EventFile<BufWriter<File>>)>,
     max_records: u64,
     /// The bytes of the current packet.
@@ -86,11 +88,15 @@ impl Files {
     /// The scenario's packets do not fit IPv4, or a file cannot be written.
     pub fn begin(scenario: &Scenario, outputs: &Outputs) -> Result<Files, CaptureError> {
         let headers = Headers::new(scenario).map_err(CaptureError::Refused)?;
-        let snaplen = outputs.snaplen.max(LONGEST);
+        let snaplens = match outputs.snaplen {
+            Some(stated) => (stated.max(LONGEST), stated.max(LONGEST)),
+            None => (LONGEST, LARGEST),
+        };
+        let longest = if scenario.has_transports() { snaplens.1 } else { snaplens.0 };
         let begin_packets = |(node, path): &(usize, PathBuf)| {
             let name = scenario.nodes.get(*node).map(|node| node.0.name.as_str());
             let file = File::create(path).map(BufWriter::new);
-            let file = file.and_then(|file| PacketFile::new(file, Duration::ZERO, snaplen, name));
+            let file = file.and_then(|file| PacketFile::new(file, Duration::ZERO, longest, name));
             let file = file.map_err(at(path))?;
             Ok(NodePackets { node: *node as u32, path: path.clone(), file, count: 0 })
         };
@@ -101,7 +107,7 @@ impl Files {
         };
         let packets = outputs.packets.as_ref().map(begin_packets).transpose()?;
         let events = outputs.events.as_ref().map(begin_events).transpose()?;
-        Ok(Files { headers, packets, snaplen, events, max_records: outputs.max_records, bytes: Vec::new() })
+        Ok(Files { headers, packets, snaplens, events, max_records: outputs.max_records, bytes: Vec::new() })
     }
 
     /// What a run must report.
@@ -128,7 +134,9 @@ impl Files {
             && let Seen::Packet(packet) = &sighting.seen
             && *node == sighting.node
         {
-            let length = self.headers.write(sighting, packet, self.snaplen, &mut self.bytes);
+            let is_carried = matches!(packet.content, Content::Carried { .. });
+            let snaplen = if is_carried { self.snaplens.1 } else { self.snaplens.0 };
+            let length = self.headers.write(sighting, packet, snaplen, &mut self.bytes);
             file.packet(sighting.at, 0, length, &self.bytes).map_err(at(path))?;
             *count += 1;
         }
@@ -137,6 +145,16 @@ impl Files {
             return Err(CaptureError::TooMany { max_records: self.max_records, at: sighting.at });
         }
         Ok(())
+    }
+
+    /// Writes keys with which the packets that follow can be read, in the format of `SSLKEYLOGFILE`.
+    ///
+    /// # Errors
+    ///
+    /// The file of packets cannot be written.
+    pub fn write_keys(&mut self, keys: &str) -> Result<(), CaptureError> {
+        let Some(NodePackets { path, file, .. }) = &mut self.packets else { return Ok(()) };
+        file.keys(keys).map_err(at(path))
     }
 
     /// The numbers of packets and of events written so far.

@@ -9,9 +9,11 @@
 //! * The initial sequence numbers are [`SENDER_ISN`] and [`RECEIVER_ISN`], and one more whenever ports begin again. The
 //!   first data byte comes after that of the SYN, whether there is one or not. Receivers send no data.
 //!
-//! A simulated packet has no payload, so its bytes are zeros. Its IP length is that of its headers and its payload, which
+//! A packet of a stack that is not ours has its own headers, see [`carried`](crate::carried). Another simulated packet has no
+//! payload, so its bytes are zeros. Its IP length is that of its headers and its payload, which
 //! differs from the size on a link if the scenario states other header sizes.
 
+use crate::carried::{Ends, move_between};
 use dumbbell_sim::Scenario;
 use dumbbell_sim::capture::{Content, SeenPacket, Sighting};
 use dumbbell_sim::network::Names;
@@ -38,7 +40,7 @@ const RECEIVING: (u16, u16) = (50_001, 15_000);
 const SENDING: (u16, u64) = (33_001, 16_000);
 const TIME_TO_LIVE: u8 = 64;
 /// Largest IPv4 packet, in bytes.
-const LARGEST: u32 = 65_535;
+pub const LARGEST: u32 = 65_535;
 /// Resolution of TCP timestamps (RFC 7323 §5.4 allows 1 ms to 1 s), in nanoseconds.
 const TICK: u64 = 1_000_000;
 /// Initial value of the counter of marked packets (RFC 9768 §3.2.1).
@@ -160,9 +162,11 @@ impl Headers {
             }
             Content::Datagram => write_udp(forward, (connection.from, connection.to), packet, bytes),
             Content::Report(_) => write_udp(back, (connection.to, connection.from), packet, bytes),
-            Content::Carried { bytes: real, .. } => {
+            Content::Carried { to, bytes: real } => {
                 bytes.extend_from_slice(real);
-                packet.size
+                let ends = Ends { sender: flow.sender, receiver: flow.receiver, port: flow.port };
+                move_between(&ends, *to, codepoint(packet.ecn), bytes);
+                real.len() as u32
             }
         };
         bytes.resize(length.min(snaplen) as usize, 0);
@@ -196,6 +200,16 @@ impl Connection {
     }
 }
 
+/// A codepoint in an IP header.
+fn codepoint(ecn: Ecn) -> IpEcn {
+    match ecn {
+        Ecn::NotEct => IpEcn::NotEct,
+        Ecn::Ect0 => IpEcn::Ect0,
+        Ecn::Ect1 => IpEcn::Ect1,
+        Ecn::Ce => IpEcn::CongestionExperienced,
+    }
+}
+
 /// An IPv4 header for this much payload.
 fn ipv4(
     (source, destination): (Ipv4Addr, Ipv4Addr),
@@ -204,12 +218,7 @@ fn ipv4(
     ecn: Ecn,
 ) -> Ipv4Header {
     let mut header = Ipv4Header {
-        ecn: match ecn {
-            Ecn::NotEct => IpEcn::NotEct,
-            Ecn::Ect0 => IpEcn::Ect0,
-            Ecn::Ect1 => IpEcn::Ect1,
-            Ecn::Ce => IpEcn::CongestionExperienced,
-        },
+        ecn: codepoint(ecn),
         total_len: (payload + Ipv4Header::MIN_LEN as u32).min(LARGEST) as u16,
         dont_fragment: true,
         time_to_live: TIME_TO_LIVE,

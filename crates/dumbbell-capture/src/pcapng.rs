@@ -7,9 +7,16 @@ use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
+use pcap_file::pcapng::blocks::unknown::UnknownBlock;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
+
+/// Type of a Decryption Secrets Block, and of its secrets: a key log of TLS [draft-ietf-opsawg-pcapng §4.7].
+const DECRYPTION_SECRETS: u32 = 0x0000_000a;
+const TLS_KEY_LOG: u32 = 0x544c_534b;
+/// Bytes of a block besides its body.
+const AROUND: usize = 12;
 
 /// A file of packets.
 pub struct PacketFile<W: Write> {
@@ -57,6 +64,20 @@ impl<W: Write> PacketFile<W> {
             data: Cow::Borrowed(bytes),
             options: Vec::new(),
         };
+        self.blocks.write_pcapng_block(block).map(drop).map_err(as_io)
+    }
+
+    /// Adds lines of a key log of TLS, in the format of `SSLKEYLOGFILE`. Readers decrypt the packets that follow with them.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn keys(&mut self, lines: &str) -> io::Result<()> {
+        // A file has the byte order of the machine that writes it.
+        let mut body = [TLS_KEY_LOG, lines.len() as u32].map(u32::to_ne_bytes).concat();
+        body.extend_from_slice(lines.as_bytes());
+        body.resize(body.len().next_multiple_of(4), 0);
+        let block = UnknownBlock::new(DECRYPTION_SECRETS, (body.len() + AROUND) as u32, &body);
         self.blocks.write_pcapng_block(block).map(drop).map_err(as_io)
     }
 

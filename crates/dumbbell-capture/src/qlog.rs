@@ -1,12 +1,16 @@
-//! Events of TCP senders as qlog 0.3, in the streamed format JSON-SEQ.
+//! Events of senders as qlog 0.3, in the streamed format JSON-SEQ.
 //!
 //! The names are those of [draft-ietf-quic-qlog-main-schema-02] and [draft-ietf-quic-qlog-quic-events-02]. TCP has no packet
 //! numbers: the segments that a connection sends are numbered from 0, and so are the acknowledgements that reach it. An
 //! acknowledgement or a selective acknowledgement of bytes is one of the latest segment that carried them. A segment is
 //! logged as lost when its bytes are sent again.
+//!
+//! Of a flow that a stack of others carries, the packets are logged with their lengths only, and the state as far as the
+//! stack shows it.
 
 use dumbbell_sim::Scenario;
 use dumbbell_sim::capture::{Content, Seen, SeenPacket, SenderState, Sighting};
+use dumbbell_sim::transport::{End, Shown};
 use dumbbell_tcp::{AckSegment, Cause, DataSegment};
 use dumbbell_units::Time;
 use serde_json::{Map, Value, json};
@@ -52,7 +56,7 @@ fn milliseconds(at: Time) -> f64 {
 }
 
 impl<W: Write> EventFile<W> {
-    /// Begins a file for the TCP senders of a scenario.
+    /// Begins a file for the senders of a scenario.
     ///
     /// # Errors
     ///
@@ -60,18 +64,19 @@ impl<W: Write> EventFile<W> {
     pub fn new(writer: W, scenario: &Scenario) -> io::Result<Self> {
         let flows = scenario.flows.iter().map(|flow| flow.name.clone()).collect();
         let mut file = EventFile { writer, flows, connections: BTreeMap::new(), count: 0 };
+        let mut common = json!({ "time_format": "relative", "reference_time": 0.0 });
+        // A stack does not say what its protocol is.
+        if !scenario.has_transports() {
+            common["protocol_type"] = json!(["TCP"]);
+        }
         file.record(&json!({
             "qlog_version": "0.3",
             "qlog_format": "JSON-SEQ",
             "title": scenario.name,
-            "description": "Simulated TCP senders; packet numbers count segments and acknowledgements",
+            "description": "Simulated senders; of TCP, packet numbers count segments and acknowledgements",
             "trace": {
                 "vantage_point": { "name": "senders", "type": "client" },
-                "common_fields": {
-                    "time_format": "relative",
-                    "reference_time": 0.0,
-                    "protocol_type": ["TCP"],
-                },
+                "common_fields": common,
             },
         }))?;
         Ok(file)
@@ -94,10 +99,12 @@ impl<W: Write> EventFile<W> {
         let connection = self.connections.entry((sighting.flow, sighting.connection)).or_default();
         let events = match &sighting.seen {
             Seen::Sender(state) => connection.on_state(state),
+            Seen::Shown(shown) => connection.on_shown(shown).into_iter().collect(),
             Seen::Packet(packet) => match &packet.content {
                 Content::Segment(segment) => connection.on_segment(segment, packet),
                 Content::Ack(ack) => vec![connection.on_ack(ack, packet)],
-                Content::Datagram | Content::Report(_) | Content::Carried { .. } => Vec::new(),
+                Content::Carried { to, .. } => vec![carried(*to, packet)],
+                Content::Datagram | Content::Report(_) => Vec::new(),
             },
         };
         self.count += events.len() as u64;
@@ -132,6 +139,15 @@ fn trigger(cause: Option<Cause>) -> &'static str {
         Some(Cause::Handshake | Cause::FineTimeout | Cause::TailProbe | Cause::Timeout) => "pto_expired",
         Some(Cause::DuplicateAcks | Cause::PartialAck | Cause::Sack) | None => "reordering_threshold",
     }
+}
+
+/// A packet of a stack that is not ours leaves its sender or reaches it.
+fn carried(to: End, packet: &SeenPacket) -> Event {
+    let name = match to {
+        End::Receiver => "transport:packet_sent",
+        End::Sender => "transport:packet_received",
+    };
+    (name, json!({ "header": { "packet_type": "unknown" }, "raw": { "length": packet.size } }))
 }
 
 /// Numbers as ranges of consecutive ones, both ends included.
@@ -203,18 +219,17 @@ impl Connection {
         ("transport:packet_received", data)
     }
 
-    /// The sender's state: logged as far as it has changed.
-    fn on_state(&mut self, state: &SenderState) -> Vec<Event> {
-        self.cause = Some(state.cause);
-        let mut events = Vec::new();
+    /// What is shown of the sender: logged as far as it has changed.
+    fn on_shown(&mut self, shown: &Shown) -> Option<Event> {
         let rtt = |seconds: f64| json!(seconds * 1e3);
+        let bytes = |bytes: f64| json!(bytes as u64);
         let current = [
-            ("min_rtt", state.rtts.map(|(_, least)| rtt(least))),
-            ("smoothed_rtt", state.srtt.map(rtt)),
-            ("latest_rtt", state.rtts.map(|(latest, _)| rtt(latest))),
-            ("congestion_window", Some(json!(state.cwnd as u64))),
-            ("bytes_in_flight", Some(json!(state.in_flight))),
-            ("ssthresh", state.ssthresh.is_finite().then(|| json!(state.ssthresh as u64))),
+            ("min_rtt", shown.rtts.map(|(_, least)| rtt(least))),
+            ("smoothed_rtt", shown.srtt.map(rtt)),
+            ("latest_rtt", shown.rtts.map(|(latest, _)| rtt(latest))),
+            ("congestion_window", shown.cwnd.map(bytes)),
+            ("bytes_in_flight", shown.in_flight.map(|bytes| json!(bytes))),
+            ("ssthresh", shown.ssthresh.filter(|ssthresh| ssthresh.is_finite()).map(bytes)),
         ];
         let mut changed = Map::new();
         for (name, value) in current {
@@ -225,9 +240,21 @@ impl Connection {
                 self.metrics.insert(name, value);
             }
         }
-        if !changed.is_empty() {
-            events.push(("recovery:metrics_updated", Value::Object(changed)));
-        }
+        (!changed.is_empty()).then_some(("recovery:metrics_updated", Value::Object(changed)))
+    }
+
+    /// The sender's state: logged as far as it has changed.
+    fn on_state(&mut self, state: &SenderState) -> Vec<Event> {
+        self.cause = Some(state.cause);
+        let shown = Shown {
+            cwnd: Some(state.cwnd),
+            ssthresh: Some(state.ssthresh),
+            in_flight: Some(state.in_flight),
+            srtt: state.srtt,
+            rtts: state.rtts,
+            ..Shown::default()
+        };
+        let mut events = Vec::from_iter(self.on_shown(&shown));
         let new = if state.in_recovery {
             "recovery"
         } else if state.cwnd < state.ssthresh {

@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The environment variable that states how many packets and events the files of a run may have.
 const MAX_RECORDS_NAME: &str = "DUMBBELL_MAX_PACKETS";
 
-/// What Python asks for: a node by its position with the file of its packets, how many bytes of each are kept, and the
-/// file of events.
-pub type Request = (Option<(usize, PathBuf)>, u32, Option<PathBuf>);
+/// What Python asks for: a node by its position with the file of its packets, how many bytes of each are kept, if
+/// stated, and the file of events.
+pub type Request = (Option<(usize, PathBuf)>, Option<u32>, Option<PathBuf>);
 
 /// Writes what a run reports. A failure ends the run.
 pub struct Recorder {
@@ -54,6 +54,13 @@ impl Tap for Recorder {
                 self.end.set(raised(error));
                 return;
             }
+        }
+    }
+
+    fn take_keys(&self, keys: &str) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = files.write_keys(keys) {
+            self.end.set(raised(error));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A packet is seen once at each node: when it enters a link that leaves the node, before that link delays, marks or drops
 //! it, or when it arrives at the node to which it is addressed. Nothing reported affects the run.
 
-use crate::transport::End;
+use crate::transport::{End, Shown};
 use dumbbell_net::Report;
 use dumbbell_tcp::{AckSegment, Cause, DataSegment, Sender};
 use dumbbell_units::{Ecn, Time};
@@ -16,6 +16,9 @@ pub trait Tap: Sync {
 
     /// Takes sightings, which follow those taken before. A tap that needs no more of them stops the run.
     fn take(&self, sightings: &mut dyn Iterator<Item = Sighting>);
+
+    /// Takes new lines of the key log of stacks that are not ours, before the packets for which they are needed.
+    fn take_keys(&self, _keys: &str) {}
 }
 
 /// What is reported.
@@ -23,7 +26,7 @@ pub trait Tap: Sync {
 pub struct Watch {
     /// Nodes at which packets are reported, by their positions in the scenario.
     pub nodes: Vec<usize>,
-    /// Report also the packets of all TCP flows at their senders, and the states of these senders.
+    /// Report also the packets of all flows with connections at their senders, and the states of these senders.
     pub senders: bool,
 }
 
@@ -51,6 +54,8 @@ pub enum Seen {
     Packet(SeenPacket),
     /// A sender, before each segment that it sends, and when it has sent all that it can.
     Sender(SenderState),
+    /// What a connection of a stack that is not ours shows, whenever that has changed.
+    Shown(Shown),
 }
 
 /// A packet with its content.
@@ -84,7 +89,7 @@ pub enum Content {
     Carried {
         /// The end to which it is addressed.
         to: End,
-        /// Its bytes.
+        /// Its bytes as they were sent. Only the ECN codepoint may have changed since.
         bytes: Arc<[u8]>,
     },
 }

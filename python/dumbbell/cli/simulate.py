@@ -98,7 +98,7 @@ NodeOption = Annotated[
 ]
 SnaplenOption = Annotated[
     int | None,
-    typer.Option("--snaplen", help="Bytes of each packet in --pcap; default: 80, which holds all headers."),
+    typer.Option("--snaplen", help="Bytes of each packet in --pcap; default: 80, which holds all headers; all of other transports."),
 ]
 QlogOption = Annotated[
     Path | None,

@@ -10,7 +10,7 @@ use super::stacks::CarriedPacket;
 use crate::capture::{Content, Seen, SeenPacket, SenderState, Sighting, Tap, Watch};
 use crate::network::Names;
 use crate::scenario::Scenario;
-use crate::transport::End;
+use crate::transport::{End, Shown};
 use dumbbell_net::{Packet, PacketKind};
 use dumbbell_units::Time;
 use std::cmp::{Ordering, Reverse};
@@ -63,6 +63,8 @@ pub(super) struct Capture {
     ends: Vec<(u32, u32)>,
     /// Connections by slot and generation.
     connections: BTreeMap<(u32, u16), Known>,
+    /// What connections of stacks showed last, by flow and number.
+    shown: BTreeMap<(u32, u64), Shown>,
     waiting: BinaryHeap<Reverse<Waiting>>,
     serial: u64,
 }
@@ -83,6 +85,7 @@ impl Capture {
             begins: scenario.links.iter().map(|link| index(&link.from)).collect(),
             ends: scenario.flows.iter().map(|flow| (index(&flow.from), index(&flow.to))).collect(),
             connections: BTreeMap::new(),
+            shown: BTreeMap::new(),
             waiting: BinaryHeap::new(),
             serial: 0,
         }
@@ -210,6 +213,20 @@ impl Capture {
             let (node, connection) = (self.ends[*flow as usize].0, known.number);
             let seen = Seen::Sender(SenderState::of(sender));
             self.push(Sighting { at, node, is_at_sender: true, flow: *flow, connection, seen });
+        }
+    }
+
+    /// True if the states of senders are reported.
+    pub(super) fn watches_senders(&self) -> bool {
+        self.watches_senders
+    }
+
+    /// A connection of a stack shows this after something has happened to its flow.
+    #[cold]
+    pub(super) fn see_shown(&mut self, at: Time, (flow, connection): (u32, u64), shown: &Shown) {
+        if self.watches_senders && self.shown.insert((flow, connection), *shown) != Some(*shown) {
+            let (node, seen) = (self.ends[flow as usize].0, Seen::Shown(*shown));
+            self.push(Sighting { at, node, is_at_sender: true, flow, connection, seen });
         }
     }
 

@@ -288,10 +288,14 @@ impl<'a> Simulation<'a> {
         self.overflow.is_none()
     }
 
-    /// Reports what was seen before `end`.
+    /// Reports what was seen before `end`, and before that the keys that stacks have logged so far.
     #[inline(never)]
     fn report_before(&mut self, end: Time, tap: &dyn Tap) {
         if let Some(capture) = &mut self.capture {
+            let keys = self.stacks.take_keys();
+            if !keys.is_empty() {
+                tap.take_keys(&keys);
+            }
             capture.report_before(end, tap);
         }
     }

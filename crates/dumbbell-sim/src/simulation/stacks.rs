@@ -7,7 +7,7 @@ use super::work::Task;
 use crate::events::{Event, Noted};
 use crate::forwarding::Forwarding;
 use crate::scenario::Scenario;
-use crate::transport::{Carried, End, Shown, Stack, StackEvent, Started, Transmit, TransportHost};
+use crate::transport::{Carried, End, Log, Shown, Stack, StackEvent, Started, Transmit, TransportHost};
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
 use dumbbell_units::random::words_hash;
 use dumbbell_units::{Ecn, Stream, Time};
@@ -74,7 +74,7 @@ pub(super) struct Stacks {
     open: Vec<Vec<u32>>,
     buffers: Vec<Buffer>,
     free: Vec<u32>,
-    /// Traced flows to which something has happened at this instant.
+    /// Traced or watched flows to which something has happened at this instant.
     touched: Vec<u32>,
     /// Why the run cannot go on.
     failure: Option<String>,
@@ -149,11 +149,13 @@ impl Stacks {
         }
         let buffer = self.buffers.get(packet.payload.buffer() as usize)?;
         let known = self.connections.get(packet.payload.connection() as usize);
-        let mut bytes: Arc<[u8]> = buffer.bytes.as_slice().into();
-        if let Some(bytes) = Arc::get_mut(&mut bytes) {
-            mark(bytes, packet.ecn);
-        }
+        let bytes = buffer.bytes.as_slice().into();
         Some(CarriedPacket { connection: known.map_or(0, |known| known.number), bytes })
+    }
+
+    /// Takes the new lines of all key logs.
+    pub(super) fn take_keys(&mut self) -> String {
+        self.all.iter_mut().filter_map(Running::get).map(|stack| stack.take_log(Log::Keys)).collect()
     }
 
     /// A connection that a stack carries.
@@ -216,29 +218,6 @@ impl Stacks {
             self.free.push(buffer);
         }
     }
-}
-
-/// Writes the codepoint with which an IPv4 packet arrives, and corrects its checksum (RFC 1624).
-fn mark(bytes: &mut [u8], ecn: Ecn) {
-    let Some(&[version, traffic]) = bytes.first_chunk::<2>() else { return };
-    let codepoint = match ecn {
-        Ecn::NotEct => 0,
-        Ecn::Ect1 => 1,
-        Ecn::Ect0 => 2,
-        Ecn::Ce => 3,
-    };
-    let marked = traffic & !3 | codepoint;
-    if version >> 4 != 4 || bytes.len() < 20 || marked == traffic {
-        return;
-    }
-    let word = |traffic: u8| u32::from(version) << 8 | u32::from(traffic);
-    let checksum = u32::from(bytes[10]) << 8 | u32::from(bytes[11]);
-    let mut sum = (!checksum & 0xffff) + (!word(traffic) & 0xffff) + word(marked);
-    while sum >> 16 != 0 {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    bytes[1] = marked;
-    [bytes[10], bytes[11]] = (!sum as u16).to_be_bytes();
 }
 
 impl Counts {
@@ -365,7 +344,8 @@ impl Simulation<'_> {
 
     /// Something has happened to a flow.
     fn touch(&mut self, flow: u32) {
-        if self.flows.hot(flow).is_traced && !self.stacks.touched.contains(&flow) {
+        let is_watched = self.flows.hot(flow).is_traced || self.watches_senders();
+        if is_watched && !self.stacks.touched.contains(&flow) {
             self.stacks.touched.push(flow);
         }
     }
@@ -465,16 +445,24 @@ impl Simulation<'_> {
         self.pump_stack(number);
     }
 
-    /// Records what the connections of a traced flow show.
+    /// True if a capture watches the states of senders.
+    fn watches_senders(&self) -> bool {
+        self.capture.as_ref().is_some_and(|capture| capture.watches_senders())
+    }
+
+    /// Records what the connections of a traced or watched flow show.
     #[cold]
     fn record_carried(&mut self, flow: u32) {
         let now = self.network.now;
-        if !self.probes.shows_senders(flow) {
+        if !self.probes.shows_senders(flow) && !self.watches_senders() {
             return;
         }
         for connection in self.stacks.open_of(flow) {
-            if let Some(shown) = self.stacks.shown(now, connection) {
-                self.probes.record_shown(flow, now, &shown);
+            let Some(shown) = self.stacks.shown(now, connection) else { continue };
+            self.probes.record_shown(flow, now, &shown);
+            if let Some(capture) = &mut self.capture {
+                let number = self.stacks.connections[connection as usize].number;
+                capture.see_shown(now, (flow, number), &shown);
             }
         }
     }

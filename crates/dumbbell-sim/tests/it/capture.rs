@@ -101,7 +101,7 @@ fn a_packet_is_seen_when_it_reaches_each_node() {
         .iter()
         .filter_map(|sighting| match &sighting.seen {
             Seen::Packet(packet) => Some((sighting.at.0, sighting.node, is_back(&packet.content))),
-            Seen::Sender(_) => None,
+            Seen::Sender(_) | Seen::Shown(_) => None,
         })
         .collect();
     // The first segment: 0.8 us to r1 at 10 Gbit/s, 1 ms and 10 ms to r2, which is not watched, and 0.8 us to h2. Its

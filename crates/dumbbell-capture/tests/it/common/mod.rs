@@ -74,7 +74,7 @@ impl Recording {
                 return;
             }
             Seen::Packet(packet) if sighting.node == node => packet,
-            Seen::Packet(_) => return,
+            Seen::Packet(_) | Seen::Shown(_) => return,
         };
         self.counts.packets += 1;
         match &packet.content {
@@ -100,7 +100,8 @@ impl Recording {
 /// Runs a scenario and captures the packets at a node.
 pub fn capture(scenario: &Value, node: usize, snaplen: u32, path: &Path) -> (Outcome, Counts) {
     let scenario = Scenario::from_value(scenario).unwrap_or_else(|error| panic!("{error}"));
-    let outputs = Outputs { packets: Some((node, path.to_owned())), snaplen, ..Outputs::default() };
+    let outputs =
+        Outputs { packets: Some((node, path.to_owned())), snaplen: Some(snaplen), ..Outputs::default() };
     let state = Recording {
         files: Files::begin(&scenario, &outputs).unwrap(),
         counts: Counts::default(),
