@@ -497,7 +497,7 @@ def run(
         Bytes kept of each packet, from 80 to 65,535; by default 80, which holds all headers. The payload is zeros.
         Packets of other transports have a real payload and are by default kept whole.
     qlog
-        A file for the events of all senders with connections, as qlog. It appears when the run is complete.
+        A file for the events of all senders of TCP and of other transports, as qlog. It appears when the run is complete.
 
     Returns
     -------

@@ -89,6 +89,27 @@ def test_headers_are_kept_by_default(scenario, tmp_path):
     assert {len(kept) for _, original, kept in found if original > 80} == {80}
 
 
+def test_packets_of_other_transports_are_kept_whole_with_their_keys(tmp_path):
+    shape = topologies.dumbbell(pairs=1, rate="8 Mbit/s", delay="10 ms")
+    quinn = {"name": "quinn", "tls": "fixed"}
+    flow = Flow(name="fg", from_="s1", to="d1", transport=quinn, source="greedy")
+    scenario = shape.scenario(duration="2 s", flows=[flow])
+    run = dumbbell.run(scenario, pcap=tmp_path / "s1.pcapng", qlog=tmp_path / "fg.qlog")
+    assert run.fingerprint == dumbbell.run(scenario).fingerprint
+    found = packets(tmp_path / "s1.pcapng")
+    assert len(found) == run.captured["packets"] > 1000
+    assert all(original == len(kept) and checksum(kept[:20]) == 0 for _, original, kept in found)
+    assert b"CLIENT_TRAFFIC_SECRET_0 " in (tmp_path / "s1.pcapng").read_bytes()
+    records = (tmp_path / "fg.qlog").read_text(encoding="utf-8").split("\x1e")
+    events = [json.loads(record) for record in records[2:]]
+    assert {event["group_id"] for event in events} == {"fg#1"}
+    lengths = [event["data"]["raw"]["length"] for event in events if event["name"].startswith("transport:")]
+    assert lengths == [original for _, original, _ in found]
+    assert any("congestion_window" in event["data"] for event in events)
+    dumbbell.run(scenario, pcap=tmp_path / "s1.pcapng", snaplen=80)
+    assert max(len(kept) for _, _, kept in packets(tmp_path / "s1.pcapng")) == 80
+
+
 @pytest.mark.skipif(TSHARK is None, reason="tshark is not installed; the Debian package is tshark")
 def test_wireshark_counts_the_same_at_the_sender(tmp_path):
     shape = topologies.dumbbell(

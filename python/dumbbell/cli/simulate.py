@@ -98,11 +98,18 @@ NodeOption = Annotated[
 ]
 SnaplenOption = Annotated[
     int | None,
-    typer.Option("--snaplen", help="Bytes of each packet in --pcap; default: 80, which holds all headers; all of other transports."),
+    typer.Option(
+        "--snaplen",
+        help="Bytes of each packet in --pcap; default: 80, which holds all headers, and all of other transports.",
+    ),
 ]
 QlogOption = Annotated[
     Path | None,
-    typer.Option("--qlog", metavar="FILE", help="Write the events of all TCP senders as qlog."),
+    typer.Option(
+        "--qlog",
+        metavar="FILE",
+        help="Write the events of all senders of TCP and of other transports as qlog.",
+    ),
 ]
 WatchOption = Annotated[bool, typer.Option("--watch", help="Run again whenever FILE changes, until Ctrl-C.")]
 

@@ -8,7 +8,8 @@
 //! * The first acknowledgement that it sees cannot be a duplicate. Ours is one if no byte has arrived (RFC 5681 §2).
 //! * A repeated acknowledgement is a duplicate for it even if no data is outstanding; RFC 5681 §2 requires that there is.
 
-use crate::common::{TestFile, capture, losses, scenario};
+use crate::common::{TestFile, bound, capture, carried, losses, scenario, write};
+use dumbbell_capture::Outputs;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -159,5 +160,67 @@ fn datagrams_and_cut_packets_are_valid_at_a_router() {
         let analysis = analyze(&file.0, snaplen == 80);
         assert_eq!((analysis.malformed, analysis.bad_checksums), (0, 0), "{analysis:?}");
         assert_eq!((analysis.packets, analysis.bytes), (counts.packets, counts.bytes));
+    }
+}
+
+#[test]
+fn segments_of_smoltcp_are_valid() {
+    if !has_tshark("smoltcp") {
+        return;
+    }
+    let stacks = [json!({ "name": "smoltcp" }), json!({ "name": "smoltcp" })];
+    let scenario = carried(stacks, &json!({ "kind": "transfer", "size": "1 MB" }), losses(0.005), "20 s");
+    for node in [0, 2] {
+        let file = TestFile::new(&format!("smoltcp-{node}"));
+        let (outcome, counts) = capture(&scenario, node, 65_535, &file.0);
+        let analysis = analyze(&file.0, false);
+        assert_eq!((analysis.malformed, analysis.bad_checksums), (0, 0), "{analysis:?}");
+        assert_eq!(analysis.packets, counts.packets);
+        let delivered: u64 = outcome.flows.iter().map(|flow| flow.bytes_delivered).sum();
+        assert_eq!(delivered, 2_000_000);
+        assert!(analysis.bytes >= delivered && analysis.retransmissions > 0, "{analysis:?}");
+    }
+}
+
+#[test]
+fn packets_of_quinn_are_decrypted_with_the_keys_in_the_file() {
+    if !has_tshark("quinn") {
+        return;
+    }
+    let quinn = || json!({ "name": "quinn", "tls": "fixed" });
+    let transfer = json!({ "kind": "transfer", "size": "1 MB" });
+    let scenario = bound(&carried([quinn(), quinn()], &transfer, losses(0.005), "20 s"));
+    let file = TestFile::new("quinn");
+    let (outcome, counts) =
+        write(&scenario, Outputs { packets: Some((2, file.0.clone())), ..Outputs::default() });
+    let analysis = analyze(&file.0, false);
+    assert_eq!((analysis.malformed, analysis.bad_checksums), (0, 0), "{analysis:?}");
+    assert_eq!((analysis.packets, counts.packets > 1000), (counts.packets, true));
+    let mut command = Command::new("tshark");
+    command.arg("-n").arg("-r").arg(&file.0).args(["-Y", "quic", "-T", "fields", "-E", "separator=;"]);
+    let fields = [
+        "udp.dstport",
+        "quic.packet_number",
+        "quic.decryption_failed",
+        "quic.stream_data",
+        "_ws.expert.message",
+    ];
+    command.args(fields.iter().flat_map(|field| ["-e", field]));
+    let done = command.output().expect("tshark starts");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = String::from_utf8(done.stdout).expect("text");
+    let mut bytes = [0; 2];
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split(';').collect();
+        assert!(!fields[1].is_empty() && fields[2].is_empty() && !fields[4].contains("ecrypt"), "{line}");
+        if let Some(flow) = fields[0].parse::<usize>().ok().and_then(|port| port.checked_sub(50_001)) {
+            bytes[flow] += fields[3].split(',').map(|data| data.len() as u64 / 2).sum::<u64>();
+        }
+    }
+    assert_eq!(text.lines().count() as u64, counts.packets);
+    // What arrives twice counts twice.
+    for (flow, received) in outcome.flows.iter().zip(bytes) {
+        assert_eq!(flow.bytes_delivered, 1_000_000);
+        assert!((1_000_000..1_050_000).contains(&received), "{received}");
     }
 }

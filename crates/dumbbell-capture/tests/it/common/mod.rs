@@ -2,7 +2,7 @@
 
 use dumbbell_capture::{Files, Outputs};
 use dumbbell_sim::capture::{Content, Seen, SenderState, Sighting, Tap, Watch};
-use dumbbell_sim::{Outcome, Scenario, Supervision, run_unless};
+use dumbbell_sim::{Outcome, Scenario, Stated, Supervision, run_unless};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -62,6 +62,10 @@ impl Tap for Recorder {
         let mut state = self.state.lock().unwrap();
         sightings.for_each(|sighting| state.take(&sighting, self.node));
     }
+
+    fn take_keys(&self, keys: &str) {
+        self.state.lock().unwrap().files.write_keys(keys).expect("the file can be written");
+    }
 }
 
 impl Recording {
@@ -97,23 +101,34 @@ impl Recording {
     }
 }
 
+/// A scenario whose flows may name transports.
+pub fn bound(scenario: &Value) -> Scenario {
+    let stated =
+        Stated::from_value(scenario).and_then(|stated| stated.complete(&dumbbell_transports::hosts()));
+    stated.and_then(|stated| stated.bind(&[])).unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// Runs a scenario and captures the packets at a node.
 pub fn capture(scenario: &Value, node: usize, snaplen: u32, path: &Path) -> (Outcome, Counts) {
-    let scenario = Scenario::from_value(scenario).unwrap_or_else(|error| panic!("{error}"));
-    let outputs =
-        Outputs { packets: Some((node, path.to_owned())), snaplen: Some(snaplen), ..Outputs::default() };
+    let packets = Some((node, path.to_owned()));
+    write(&bound(scenario), Outputs { packets, snaplen: Some(snaplen), ..Outputs::default() })
+}
+
+/// Runs a scenario and writes files.
+pub fn write(scenario: &Scenario, outputs: Outputs) -> (Outcome, Counts) {
+    let node = outputs.packets.as_ref().map_or(u32::MAX, |(node, _)| *node as u32);
     let state = Recording {
-        files: Files::begin(&scenario, &outputs).unwrap(),
+        files: Files::begin(scenario, &outputs).unwrap(),
         counts: Counts::default(),
         states: BTreeMap::new(),
         last_acks: BTreeMap::new(),
     };
-    let recorder = Recorder { node: node as u32, state: Mutex::new(state) };
+    let recorder = Recorder { node, state: Mutex::new(state) };
     let never = AtomicBool::new(false);
     let supervision = Supervision { tap: Some(&recorder), ..Supervision::from(&never) };
-    let outcome = run_unless(supervision, &scenario, 1, 0).expect("the run is not stopped");
+    let outcome = run_unless(supervision, scenario, 1, 0).expect("the run is not stopped");
     let Recording { files, counts, .. } = recorder.state.into_inner().unwrap();
-    assert_eq!(files.finish().unwrap(), (counts.packets, 0));
+    assert_eq!(files.finish().unwrap().0, counts.packets);
     (outcome, counts)
 }
 
@@ -138,6 +153,22 @@ pub fn scenario<const FLOWS: usize>(tcps: [Value; FLOWS], members: Value, durati
                   link("b", "r", "10 Mbit/s", "20 ms"), link("r", "a", "100 Mbit/s", "1 ms")],
         "flows": flows,
     })
+}
+
+/// The same with flows that are carried by these transports.
+pub fn carried<const FLOWS: usize>(
+    transports: [Value; FLOWS],
+    source: &Value,
+    members: Value,
+    duration: &str,
+) -> Value {
+    let mut scenario = scenario(transports, members, duration);
+    for flow in scenario["flows"].as_array_mut().expect("flows") {
+        let transport = flow["tcp"].take();
+        flow.as_object_mut().expect("a flow").remove("tcp");
+        (flow["transport"], flow["source"]) = (transport, source.clone());
+    }
+    scenario
 }
 
 /// A bottleneck that loses packets at random.
