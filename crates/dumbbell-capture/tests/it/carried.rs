@@ -26,32 +26,32 @@ fn events(file: &TestFile) -> Vec<Value> {
 }
 
 #[test]
-fn windows_in_a_file_of_events_are_those_of_the_probe() {
-    for transport in transports() {
+fn states_in_a_file_of_events_are_those_of_the_probe() {
+    let [quinn, smoltcp] = transports();
+    let (window, flight) = (("cwnd", "congestion_window"), ("flight_size", "bytes_in_flight"));
+    // smoltcp does not show its window.
+    for (transport, (quantity, metric)) in [(&quinn, window), (&quinn, flight), (&smoltcp, flight)] {
         let mut value = carried([transport.clone()], &json!("greedy"), losses(0.001), "5 s");
-        value["probes"] = json!([{ "quantities": ["cwnd"], "flows": ["f0"] }]);
-        let (scenario, file) = (bound(&value), TestFile::new(&format!("events-{}", transport["name"])));
+        value["probes"] = json!([{ "quantities": [quantity], "flows": ["f0"] }]);
+        let (scenario, file) = (bound(&value), TestFile::new(&format!("events-{quantity}")));
         let (outcome, _) = write(&scenario, Outputs { events: Some(file.0.clone()), ..Outputs::default() });
         let events = events(&file);
         assert!(events.is_sorted_by(|one, next| one["time"].as_f64() <= next["time"].as_f64()));
-        let windows: Vec<(f64, f64)> = events
+        let logged: Vec<(f64, f64)> = events
             .iter()
             .filter(|event| event["name"] == "recovery:metrics_updated")
-            .filter_map(|event| {
-                let window = event["data"].get("congestion_window")?.as_f64()?;
-                Some((event["time"].as_f64()?, window))
-            })
+            .filter_map(|event| Some((event["time"].as_f64()?, event["data"].get(metric)?.as_f64()?)))
             .collect();
         let probe = &outcome.recordings[0];
-        let segment = (windows[0].1 / probe.values[0]).round();
+        let segment = (logged[9].1 / probe.values[9]).round();
         assert!((1300.0..1500.0).contains(&segment), "{segment}");
-        let recorded = probe.times.iter().zip(&probe.values).map(|(at, window)| (at * 1e3, window * segment));
+        let recorded = probe.times.iter().zip(&probe.values).map(|(at, value)| (at * 1e3, value * segment));
         let recorded: Vec<(f64, f64)> = recorded.collect();
-        assert_eq!(windows.len(), recorded.len(), "{transport}");
-        for (logged, recorded) in windows.iter().zip(&recorded) {
+        assert_eq!(logged.len(), recorded.len(), "{transport}");
+        for (logged, recorded) in logged.iter().zip(&recorded) {
             assert!((logged.0 - recorded.0).abs() < 1e-6 && (logged.1 - recorded.1).abs() < 1e-3);
         }
-        assert!(windows.len() > 50, "{transport}: {}", windows.len());
+        assert!(logged.len() > 50, "{transport}: {}", logged.len());
     }
 }
 
