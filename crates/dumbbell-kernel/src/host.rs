@@ -249,7 +249,8 @@ impl Group {
             sysctl.insert("net.ipv4.tcp_ecn", "1");
         }
         sysctl.extend(params.sysctl.0.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-        let module = params.module.as_ref().map(std::path::absolute).transpose();
+        // The guest does not follow links of the machine.
+        let module = params.module.as_ref().map(std::fs::canonicalize).transpose();
         let module = module.map_err(|error| format!("the path of a module: {error}"))?;
         let settings = Settings {
             sysctl: sysctl.into_iter().collect(),

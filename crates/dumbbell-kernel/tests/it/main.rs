@@ -5,5 +5,6 @@ mod determinism;
 mod endings;
 mod engine;
 mod harness;
+mod modules;
 mod speed;
 mod transfers;
