@@ -22,6 +22,7 @@ mod shift;
 mod silent_flow;
 pub(crate) mod text;
 mod traces;
+mod transports;
 mod window;
 
 use crate::draw::Draw;
@@ -84,6 +85,7 @@ checks! {
     "shift", 4, shift::holds, "A scenario that is later as a whole has the same results later.";
     "silent-flow", 3, silent_flow::holds, "A flow more that sends nothing changes no other row.";
     "declaration-order", 4, declaration_order::holds, "The order of declarations changes nothing where no packets tie.";
+    "transports", 8, transports::holds, "Flows over stacks of others lose nothing in the books, and give the same bits again.";
     "time-scale", 4, scale::time, "With all times twice as long and all rates halved, the packets are the same.";
     "size-scale", 4, scale::size, "With all sizes and rates doubled, the packets are the same.";
 }
@@ -129,6 +131,11 @@ impl<'a> Case<'a> {
     pub fn run_with(&self, variant: &Scenario, (seed, run): (u64, u64)) -> Result<Outcome, Exit> {
         self.expect_valid(variant);
         self.runner.run(variant, seed, run)
+    }
+
+    /// Runs a variant whose transports are bound, which no text is.
+    pub fn run_bound(&self, variant: &Scenario) -> Result<Outcome, Exit> {
+        self.runner.run(variant, self.seed, self.run)
     }
 
     /// Runs a variant, and returns also its packets at all nodes, in order of time.

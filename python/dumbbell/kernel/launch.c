@@ -25,7 +25,9 @@ static void run(char **arguments, pid_t parent)
 	char *const environment[] = { "PATH=/nowhere", NULL };
 	int nothing = open("/dev/null", O_RDWR);
 
-	// The guest must not outlive this process, and its addresses must be the same every time.
+	// The guest must not outlive this process, and its addresses must be the same every time. Its own processes, which
+	// a guest of Linux 6.1 leaves behind, are in its group.
+	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
@@ -53,11 +55,12 @@ int main(int count, char **arguments)
 		run(arguments + 1, parent);
 	if (guest < 0)
 		return 1;
+	setpgid(guest, guest);
 	awaited[1].fd = syscall(SYS_pidfd_open, guest, 0);
 	close(2);
 	while (poll(awaited, 2, -1) < 0 && errno == EINTR)
 		;
-	kill(guest, SIGKILL);
+	kill(-guest, SIGKILL);
 	waitpid(guest, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

@@ -56,15 +56,16 @@ fn left() -> Vec<String> {
 
 #[test]
 fn nothing_is_left_when_a_run_ends() {
-    let Some(&tree) = trees().first() else { return };
-    let stack = guest(tree, Duration::from_secs(30));
-    // Guests of other tests may have a name for an instant.
-    assert!((0..1000).any(|_| left().is_empty()), "nothing has a name while it runs: {:?}", left());
-    let starter = stack.guest().process();
-    let processes = [vec![starter], descendants(starter)].concat();
-    assert!(processes.len() >= 3, "a starter, a guest, and the process of its agent: {processes:?}");
-    drop(stack);
-    assert!(vanish(&processes));
+    for tree in trees() {
+        let stack = guest(tree, Duration::from_secs(30));
+        // Guests of other tests may have a name for an instant.
+        assert!((0..1000).any(|_| left().is_empty()), "nothing has a name while it runs: {:?}", left());
+        let starter = stack.guest().process();
+        let processes = [vec![starter], descendants(starter)].concat();
+        assert!(processes.len() >= 3, "a starter, a guest, and the process of its agent: {processes:?}");
+        drop(stack);
+        assert!(vanish(&processes), "{tree}: {processes:?}");
+    }
 }
 
 /// The part of the next test that runs in a process of its own.

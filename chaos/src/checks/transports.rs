@@ -1,0 +1,70 @@
+//! Flows that stacks of others carry: nothing is lost in the books, and the same run gives the same bits.
+
+use super::{Case, Verdict, same};
+use crate::difference;
+use crate::exit::Exit;
+use dumbbell_net::SourceSpec;
+use dumbbell_sim::{Scenario, Stated};
+use dumbbell_units::spec::Field;
+use serde_json::json;
+
+/// A stack takes longer for a packet than the engine: larger cases are left out.
+const MOST_EVENTS: u64 = 100_000;
+
+/// Endless data becomes a transfer of this size, since a stack may fill a path that the engine's TCP does not.
+const SIZE: &str = "100 kB";
+
+/// The variant of a scenario in which every second flow over TCP has another transport, if there is one.
+pub fn holds(case: &Case<'_>) -> Verdict {
+    if case.outcome.events > MOST_EVENTS {
+        return Ok(());
+    }
+    let Some(variant) = carried(case)? else { return Ok(()) };
+    let first = case.run_bound(&variant)?;
+    if let Some(failure) = &first.failure {
+        return Err(Exit::Broken(format!("a stack has failed: {failure}")));
+    }
+    same(difference::of_all(&first, &case.run_bound(&variant)?))
+}
+
+fn carried(case: &Case<'_>) -> Result<Option<Scenario>, Exit> {
+    let mut value = case.scenario.encode();
+    let mut draw = case.draw("transports");
+    let mut is_carried = false;
+    let flows = value.get_mut("flows").and_then(Value::as_array_mut);
+    for (spec, flow) in case.scenario.flows.iter().zip(flows.into_iter().flatten()) {
+        if spec.tcp.is_none() || matches!(spec.source, SourceSpec::Tcplib(_)) || draw.chance(0.5) {
+            continue;
+        }
+        let Some(flow) = flow.as_object_mut() else { continue };
+        let (name, congestion) = *draw.pick(&[
+            ("quinn", "cubic"),
+            ("quinn", "newreno"),
+            ("quinn", "bbr"),
+            ("smoltcp", "cubic"),
+            ("smoltcp", "reno"),
+            ("smoltcp", "none"),
+        ]);
+        flow.shift_remove("tcp");
+        flow.insert("transport".into(), json!({ "name": name, "congestion": congestion }));
+        if matches!(spec.source, SourceSpec::Greedy(_)) && spec.restarts.is_empty() {
+            flow.insert("source".into(), json!({ "kind": "transfer", "size": SIZE }));
+        }
+        is_carried = true;
+    }
+    if !is_carried {
+        return Ok(None);
+    }
+    // Some probes are of controls that no flow has any more.
+    if let Some(value) = value.as_object_mut() {
+        value.shift_remove("probes");
+    }
+    let stated = Stated::from_value(&value).and_then(|stated| stated.complete(&dumbbell_transports::hosts()));
+    let bound = stated.and_then(|stated| stated.bind(&[]));
+    match bound {
+        Ok(scenario) => Ok(Some(scenario)),
+        // A queue may be too small for the packets of a stack.
+        Err(error) if error.field.starts_with("links.") => Ok(None),
+        Err(error) => Err(Exit::Broken(format!("flows over stacks of others are refused: {error}"))),
+    }
+}
