@@ -5,6 +5,7 @@ use crate::difference;
 use crate::exit::Exit;
 use dumbbell_net::SourceSpec;
 use dumbbell_sim::{Scenario, Stated};
+use dumbbell_units::Value;
 use dumbbell_units::spec::Field;
 use serde_json::json;
 
