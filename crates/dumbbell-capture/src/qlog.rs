@@ -224,9 +224,9 @@ impl Connection {
         let rtt = |seconds: f64| json!(seconds * 1e3);
         let bytes = |bytes: f64| json!(bytes as u64);
         let current = [
-            ("min_rtt", shown.rtts.map(|(_, least)| rtt(least))),
+            ("min_rtt", shown.min_rtt.map(rtt)),
             ("smoothed_rtt", shown.srtt.map(rtt)),
-            ("latest_rtt", shown.rtts.map(|(latest, _)| rtt(latest))),
+            ("latest_rtt", shown.latest_rtt.map(rtt)),
             ("congestion_window", shown.cwnd.map(bytes)),
             ("bytes_in_flight", shown.in_flight.map(|bytes| json!(bytes))),
             ("ssthresh", shown.ssthresh.filter(|ssthresh| ssthresh.is_finite()).map(bytes)),
@@ -251,7 +251,8 @@ impl Connection {
             ssthresh: Some(state.ssthresh),
             in_flight: Some(state.in_flight),
             srtt: state.srtt,
-            rtts: state.rtts,
+            latest_rtt: state.rtts.map(|(latest, _)| latest),
+            min_rtt: state.rtts.map(|(_, least)| least),
             ..Shown::default()
         };
         let mut events = Vec::from_iter(self.on_shown(&shown));

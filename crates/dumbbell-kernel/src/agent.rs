@@ -100,6 +100,7 @@ impl Answer {
             ),
             in_flight: in_flight(),
             srtt: self.u32(68).map(seconds),
+            min_rtt: self.u32(148).filter(|least| *least < u32::MAX).map(seconds),
             rto: self.u32(8).map(seconds),
             pacing_rate: self.u64(104).filter(|rate| *rate < u64::MAX).map(|rate| rate as f64 * 8.0),
             segments_sent: self.u32(156).map(u64::from),
@@ -135,12 +136,13 @@ mod tests {
         info[28..32].copy_from_slice(&2_u32.to_le_bytes());
         info[76..80].copy_from_slice(&NO_SSTHRESH.to_le_bytes());
         info[80..84].copy_from_slice(&10_u32.to_le_bytes());
+        info[148..152].copy_from_slice(&41_000_u32.to_le_bytes());
         frame.extend(&info);
         let answer = Answer::parse(&frame).expect("an answer");
         assert_eq!((answer.kind, answer.port, answer.number), (b'S', 0x102, 7));
         let shown = answer.shown();
         assert_eq!((shown.cwnd, shown.in_flight, shown.timeouts), (Some(10_000.0), Some(3000), None));
-        assert_eq!(shown.ssthresh, Some(f64::INFINITY));
+        assert_eq!((shown.ssthresh, shown.min_rtt), (Some(f64::INFINITY), Some(0.041)));
         assert_eq!(Answer::parse(&frame[..20]), None);
     }
 }

@@ -81,8 +81,10 @@ pub struct Shown {
     pub srtt: Option<f64>,
     /// Retransmission timeout, in seconds.
     pub rto: Option<f64>,
-    /// Latest and minimum round-trip time, in seconds.
-    pub rtts: Option<(f64, f64)>,
+    /// Latest round-trip time, in seconds.
+    pub latest_rtt: Option<f64>,
+    /// Minimum round-trip time, in seconds.
+    pub min_rtt: Option<f64>,
     /// Pacing rate, in bit/s.
     pub pacing_rate: Option<f64>,
     /// Bytes acknowledged in order.

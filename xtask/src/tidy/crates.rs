@@ -42,7 +42,17 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("dumbbell-transports", &["dumbbell-units", "dumbbell-net", "dumbbell-sim"]),
     ("dumbbell-kernel", &["dumbbell-units", "dumbbell-net", "dumbbell-sim"]),
     ("dumbbell-benches", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
-    ("dumbbell-chaos", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
+    (
+        "dumbbell-chaos",
+        &[
+            "dumbbell-units",
+            "dumbbell-cc",
+            "dumbbell-net",
+            "dumbbell-tcp",
+            "dumbbell-sim",
+            "dumbbell-transports",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

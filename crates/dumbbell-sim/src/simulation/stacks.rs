@@ -234,7 +234,7 @@ impl Counts {
         add(&mut self.segments_retransmitted, &mut lacks.segments_retransmitted, retransmitted);
         add(&mut self.bytes_retransmitted, &mut lacks.bytes_retransmitted, shown.bytes_retransmitted);
         add(&mut self.timeouts, &mut lacks.timeouts, shown.timeouts);
-        self.rtt_min = shown.rtts.map_or(self.rtt_min, |(_, min)| self.rtt_min.min(min));
+        self.rtt_min = shown.min_rtt.map_or(self.rtt_min, |min| self.rtt_min.min(min));
     }
 }
 

@@ -414,7 +414,8 @@ impl Pair for Quic {
             ssthresh: ssthresh.map(|bytes| if bytes == u64::MAX { f64::INFINITY } else { bytes as f64 }),
             in_flight: Some(told.in_flight),
             srtt: told.latest_rtt.map(|_| path.rtt.as_secs_f64()),
-            rtts: told.latest_rtt.map(|latest| (latest.as_secs_f64(), path.min_rtt.as_secs_f64())),
+            latest_rtt: told.latest_rtt.map(|latest| latest.as_secs_f64()),
+            min_rtt: told.latest_rtt.map(|_| path.min_rtt.as_secs_f64()),
             lost: Some(path.lost_packets),
             ..shown
         }
