@@ -10,6 +10,8 @@ MODULES = {
     "dumbbell.scenario": "Scenarios.",
     "dumbbell.scenario.builders": "The parts that scenarios consist of.",
     "dumbbell.topologies": "Networks: the shapes of the field.",
+    "dumbbell.transports": "Transports other than the engine's TCP.",
+    "dumbbell.kernel": "Linux kernels in simulated time.",
     "dumbbell.control": "Congestion controls of your own.",
     "dumbbell.library": "Congestion controls from shared libraries and WebAssembly modules.",
     "dumbbell.conformance": "The check of a congestion control.",

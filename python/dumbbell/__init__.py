@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from dumbbell.errors import TransportError as TransportError
     from dumbbell.evaluation import evaluate as evaluate
     from dumbbell.library import Library as Library
-    from dumbbell.parts import Transport as Transport
     from dumbbell.permission import allow as allow
     from dumbbell.runs import Job as Job
     from dumbbell.runs import Run as Run
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from dumbbell.runs import run_many as run_many
     from dumbbell.scenario import Scenario as Scenario
     from dumbbell.scenario.builders import *  # noqa: F403 - the stub names them all
+    from dumbbell.transports import Transport as Transport
 
 # What is not used is not imported: the engine, data frames and figures take longer than a short run.
 _MODULES = {
@@ -69,10 +69,10 @@ _MODULES = {
     ],
     "evaluation": ["evaluate"],
     "library": ["Library"],
-    "parts": ["Transport"],
     "permission": ["allow"],
     "runs": ["Job", "Run", "Runs", "RunsInterrupted", "run", "run_many"],
     "scenario": ["Scenario"],
+    "transports": ["Transport"],
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -94,6 +94,9 @@ INPUTS = {
 
 INPUT_FOLDERS = {("reproduce", "folder"), ("cross-validate", "folder"), ("bench peers", "folder")}
 
+# What is made there must not exist.
+NEW_FOLDERS = {("kernel build", "keep"): "kernel build --keep PATH"}
+
 # Inputs that a file names.
 NAMED = {
     "the base of a campaign": "campaign HERE/base.toml",
@@ -115,7 +118,13 @@ def options(group: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def test_every_option_that_names_a_file_is_in_a_table() -> None:
-    assert {*options(typer.main.get_command(app))} == {*FILES, *FOLDERS, *INPUTS, *INPUT_FOLDERS}
+    assert {*options(typer.main.get_command(app))} == {
+        *FILES,
+        *FOLDERS,
+        *INPUTS,
+        *INPUT_FOLDERS,
+        *NEW_FOLDERS,
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -381,6 +390,18 @@ def test_missing_folders_are_made_and_links_to_folders_stay(here, key, target):
     assert invoke(FOLDERS[key].arguments, here, link / "inner")[0] == 0
     assert state(link) == before
     assert any((here / "nodes" / target / "inner").iterdir())
+
+
+@pytest.mark.parametrize("key", NEW_FOLDERS, ids=" --".join)
+@pytest.mark.parametrize("make", [os.mkfifo, folder], ids=lambda make: make.__name__)
+def test_a_new_folder_is_refused_where_something_is(here, key, make):
+    node = here / "nodes" / "node"
+    make(node)
+    before = state(node)
+    code, text = invoke(NEW_FOLDERS[key], here, node)
+    assert code == 2
+    assert "expected a folder that does not exist yet" in text
+    assert state(node) == before
 
 
 INPUT_CASES = {**{" ".join(key): arguments for key, arguments in INPUTS.items()}, **NAMED}

@@ -209,7 +209,9 @@ def test_permission_of_a_library_is_for_its_file(folder):
 
 @pytest.mark.parametrize("name", ["aimd.so", "python:", "library:", "", 3])
 def test_a_permission_that_names_no_code_is_refused(folder, name):
-    with pytest.raises(ScenarioError, match=r"^allow: .* expected python:module\.Class, library:PATH or module:PATH$"):
+    with pytest.raises(
+        ScenarioError, match=r"^allow: .* expected python:module\.Class, library:PATH or module:PATH$"
+    ):
         dumbbell.allow(name)
     write(folder, "reno")
     assert call(*COMMANDS["run"], "--allow", str(name)).exit_code == 2

@@ -13,9 +13,10 @@ from dumbbell.control import Control
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.external import changed, made, title
-from dumbbell.parts import External, Transport
+from dumbbell.parts import External
 from dumbbell.permission import PREFIXES
 from dumbbell.scenario import Flow, Link, Scenario, Tcp
+from dumbbell.transports import Transport
 
 INITIAL_WINDOW = "10 segments"
 """RFC 6928 §2, for every connection of an evaluation."""

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dumbbell.evaluation.algorithm import Algorithm
-from dumbbell.parts import Transport
 from dumbbell.quantities import written_time
 from dumbbell.scenario import Cbr, DropTail, Flow, Greedy, Probe, Scenario, Tcp, Transfer, Uniform
 from dumbbell.topologies import Topology, dumbbell
+from dumbbell.transports import Transport
 
 T = TypeVar("T")
 

@@ -92,9 +92,9 @@ def build(
         The cache could not be written.
     """
     place = folder or cache()
-    _check_machine()
     if keep is not None and keep.exists():
         raise refusal("--keep", str(keep), "a folder that does not exist yet", problem="exists")
+    _check_machine()
     make_folder(place)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=place) as made:
         work = Path(made)

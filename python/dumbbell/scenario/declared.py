@@ -16,7 +16,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from dumbbell.engine import catalogue, schema
-from dumbbell.parts import Data, External, Part, Transport
+from dumbbell.parts import Data, External, Part
+from dumbbell.transports import Transport
 
 MODULE = "dumbbell.scenario.builders"
 """The module that has the classes, for pickles."""

@@ -21,7 +21,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dumbbell.parts import Data, External, Part, Transport
+from dumbbell.parts import Data, External, Part
+from dumbbell.transports import Transport
 '''
 
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dumbbell.control import Control
 from dumbbell.evaluation.algorithm import algorithm
 from dumbbell.evaluation.study import bdp_packets
-from dumbbell.parts import External, Transport
+from dumbbell.parts import External
 from dumbbell.quantities import written_time
 from dumbbell.scenario import (
     Bernoulli,
@@ -22,6 +22,7 @@ from dumbbell.scenario import (
 )
 from dumbbell.search.dimensions import Values
 from dumbbell.topologies import dumbbell
+from dumbbell.transports import Transport
 
 SUBJECT, COMPETITOR, PULSES = "subject", "competitor", "pulses"
 """Names of the flows of a scenario."""

@@ -27,8 +27,8 @@ from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import Case, Path, Study, Traffic, greedy, seconds
 from dumbbell.judge.baseline import Limit
 from dumbbell.judge.quantity import Quantity
-from dumbbell.parts import Transport
 from dumbbell.scenario import Bernoulli, DropTail, Flow, Forced, Link, Probe, Reroute, Scenario, Tcp, Uniform
+from dumbbell.transports import Transport
 
 # --- congestion collapse ---
 

@@ -15,10 +15,10 @@ from dumbbell.evaluation.record import Record
 from dumbbell.evaluation.study import SUBJECT, Case, Path, Study, Traffic, bdp_packets
 from dumbbell.judge.baseline import Limit
 from dumbbell.judge.quantity import Quantity
-from dumbbell.parts import Transport
 from dumbbell.quantities import written_time
 from dumbbell.scenario import DropTail, Flow, Greedy, Probe, Scenario, Tcp, Uniform
 from dumbbell.topologies import parking_lot
+from dumbbell.transports import Transport
 
 DRAFT = "draft-irtf-iccrg-tcpeval-01"
 
