@@ -4,10 +4,12 @@ use super::{Case, Verdict, same};
 use crate::difference;
 use crate::exit::Exit;
 use dumbbell_net::SourceSpec;
+use dumbbell_sim::transport::TransportHost;
 use dumbbell_sim::{Scenario, Stated};
 use dumbbell_units::Value;
 use dumbbell_units::spec::Field;
 use serde_json::json;
+use std::sync::Arc;
 
 /// A stack takes longer for a packet than the engine: larger cases are left out.
 const MOST_EVENTS: u64 = 100_000;
@@ -28,9 +30,35 @@ pub fn holds(case: &Case<'_>) -> Verdict {
     same(difference::of_all(&first, &case.run_bound(&variant)?))
 }
 
+/// A transport with one of its congestion controls.
+type Sender = (&'static str, &'static str);
+
+/// The hosts, and transports with their congestion controls; those of the kernel if it is built.
+fn hosts_and_senders() -> (Vec<Arc<dyn TransportHost>>, Vec<Sender>) {
+    let mut senders = vec![
+        ("quinn", "cubic"),
+        ("quinn", "newreno"),
+        ("quinn", "bbr"),
+        ("smoltcp", "cubic"),
+        ("smoltcp", "reno"),
+        ("smoltcp", "none"),
+    ];
+    let mut hosts = dumbbell_transports::hosts();
+    #[cfg(target_os = "linux")]
+    {
+        use dumbbell_kernel::host::{LinuxHost, NAME};
+        if LinuxHost::user().kernels().iter().any(|kernel| kernel.is("6.12")) {
+            senders.extend([(NAME, "cubic"), (NAME, "bbr"), (NAME, "reno")]);
+            hosts.push(LinuxHost::shared());
+        }
+    }
+    (hosts, senders)
+}
+
 fn carried(case: &Case<'_>) -> Result<Option<Scenario>, Exit> {
     let mut value = case.scenario.encode();
     let mut draw = case.draw("transports");
+    let (hosts, senders) = hosts_and_senders();
     let mut is_carried = false;
     let flows = value.get_mut("flows").and_then(Value::as_array_mut);
     for (spec, flow) in case.scenario.flows.iter().zip(flows.into_iter().flatten()) {
@@ -38,14 +66,7 @@ fn carried(case: &Case<'_>) -> Result<Option<Scenario>, Exit> {
             continue;
         }
         let Some(flow) = flow.as_object_mut() else { continue };
-        let (name, congestion) = *draw.pick(&[
-            ("quinn", "cubic"),
-            ("quinn", "newreno"),
-            ("quinn", "bbr"),
-            ("smoltcp", "cubic"),
-            ("smoltcp", "reno"),
-            ("smoltcp", "none"),
-        ]);
+        let (name, congestion) = *draw.pick(&senders);
         flow.shift_remove("tcp");
         flow.insert("transport".into(), json!({ "name": name, "congestion": congestion }));
         if matches!(spec.source, SourceSpec::Greedy(_)) && spec.restarts.is_empty() {
@@ -60,7 +81,7 @@ fn carried(case: &Case<'_>) -> Result<Option<Scenario>, Exit> {
     if let Some(value) = value.as_object_mut() {
         value.shift_remove("probes");
     }
-    let stated = Stated::from_value(&value).and_then(|stated| stated.complete(&dumbbell_transports::hosts()));
+    let stated = Stated::from_value(&value).and_then(|stated| stated.complete(&hosts));
     let bound = stated.and_then(|stated| stated.bind(&[]));
     match bound {
         Ok(scenario) => Ok(Some(scenario)),

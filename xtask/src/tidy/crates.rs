@@ -51,6 +51,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "dumbbell-tcp",
             "dumbbell-sim",
             "dumbbell-transports",
+            "dumbbell-kernel",
         ],
     ),
     ("xtask", &[]),
