@@ -189,9 +189,22 @@ fn extend(table: &mut Value, others: Value) {
     }
 }
 
-/// Members of a flow that are drawn here, not from the schema.
-const STRUCTURE: [&str; 11] =
-    ["name", "count", "from", "to", "path", "reverse_path", "start", "stop", "restarts", "reroutes", "tcp"];
+/// Members of a flow that are drawn here, not from the schema. Transports have hosts above the engine: a check puts them in
+/// the place of TCP.
+const STRUCTURE: [&str; 12] = [
+    "name",
+    "count",
+    "from",
+    "to",
+    "path",
+    "reverse_path",
+    "start",
+    "stop",
+    "restarts",
+    "reroutes",
+    "tcp",
+    "transport",
+];
 
 fn flows(topology: &Topology, leaves: &mut Leaves, draw: &mut Draw) -> Vec<Value> {
     let schema = schema_of("flows");

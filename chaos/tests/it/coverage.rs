@@ -77,6 +77,10 @@ fn everything_registered_occurs_among_twelve_thousand_scenarios() {
     let (mut wanted, mut members) = (Names::new(), BTreeSet::new());
     offered(&schema, "scenario", &mut wanted);
     members_of(&schema, &mut members);
+    // The check of transports puts them in the place of TCP.
+    for member in ["transport", "version", "digest"] {
+        assert!(members.remove(member), "{member}");
+    }
     for number in 0..12_000 {
         if wanted.is_empty() && members.is_empty() {
             break;
