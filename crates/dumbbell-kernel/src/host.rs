@@ -161,15 +161,9 @@ impl LinuxHost {
 
     /// The kernel and the parameters of a flow.
     fn read(&self, flow: &str, spec: &TransportSpec) -> Result<(Kernel, String, LinuxParams), SpecError> {
-        let table = Value::Object(spec.parameters.clone());
-        let path = json!({ "flows": { flow: { "transport": table } } });
-        let transport = ["flows", flow, "transport"]
-            .iter()
-            .try_fold(Node::root(&path), |node, member| node.child(member))
-            .expect("it was just put there");
-        let params = LinuxParams::default().overlay(&transport)?;
+        let params: LinuxParams = spec.read(flow)?;
         let error = |member: &str, value: &str, accepted: String, suggestion| SpecError {
-            field: format!("{}.{member}", transport.path()),
+            field: format!("flows.{flow}.transport.{member}"),
             value: format!("\"{value}\""),
             accepted,
             suggestion,

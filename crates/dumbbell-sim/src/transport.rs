@@ -9,7 +9,7 @@
 //! the application; then [`Stack::poll_transmit`] and [`Stack::poll_event`] until both return `None`; then
 //! [`Stack::next_deadline`]. Times never decrease.
 
-use dumbbell_units::spec::{Field, Members, Node, SpecError, any_of, described, near_miss};
+use dumbbell_units::spec::{Field, Members, Node, Params, SpecError, any_of, described, near_miss};
 use dumbbell_units::{Ecn, Stream, Time, Value};
 use serde_json::json;
 use std::fmt::Debug;
@@ -213,6 +213,20 @@ pub struct TransportSpec {
     pub digest: String,
     /// Its parameters, which only its host can check.
     pub parameters: Members,
+}
+
+impl TransportSpec {
+    /// Its parameters as a host declares them. The path of an error leads from the root of the scenario to the parameter.
+    ///
+    /// # Errors
+    ///
+    /// A parameter is not declared, or its value is not accepted.
+    pub fn read<P: Params>(&self, flow: &str) -> Result<P, SpecError> {
+        let root = json!({ "flows": { flow: { "transport": self.parameters } } });
+        let path = ["flows", flow, "transport"];
+        let table = path.iter().try_fold(Node::root(&root), |node, member| node.child(member));
+        table.map_or_else(|| Ok(P::default()), |table| P::default().overlay(&table))
+    }
 }
 
 /// A transport that is not ours, and its host once it is bound.

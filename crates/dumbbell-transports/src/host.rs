@@ -3,7 +3,7 @@
 use crate::pairs::{Opener, Pairs};
 use dumbbell_sim::transport::{Carried, Started, TransportHost, TransportSpec};
 use dumbbell_units::random::name_hash;
-use dumbbell_units::spec::{Node, Params, SpecError, catalogue};
+use dumbbell_units::spec::{Params, SpecError, catalogue};
 use dumbbell_units::{Stream, Value};
 use serde_json::json;
 use std::fmt::Debug;
@@ -81,18 +81,11 @@ impl<L: Library> Host<L> {
     }
 
     fn params(flow: &str, spec: &TransportSpec) -> Result<L::Params, SpecError> {
-        // The path of an error leads from the root of the scenario to the parameter.
-        let table = Value::Object(spec.parameters.clone());
-        let path = json!({ "flows": { flow: { "transport": table } } });
-        let transport = ["flows", flow, "transport"]
-            .iter()
-            .try_fold(Node::root(&path), |node, member| node.child(member))
-            .expect("it was just put there");
-        let params = L::Params::default().overlay(&transport)?;
+        let params: L::Params = spec.read(flow)?;
         match L::contradiction(&params) {
             None => Ok(params),
             Some((parameter, accepted)) => Err(SpecError {
-                field: format!("{}.{parameter}", transport.path()),
+                field: format!("flows.{flow}.transport.{parameter}"),
                 value: params.members().get(parameter).map_or_else(String::new, Value::to_string),
                 accepted,
                 suggestion: None,
