@@ -6,5 +6,6 @@ mod endings;
 mod engine;
 mod harness;
 mod modules;
+mod paths;
 mod speed;
 mod transfers;
