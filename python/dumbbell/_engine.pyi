@@ -68,7 +68,9 @@ class RunResult:
     traces: Final[dict[str, ArrowColumns]]
     captured: Final[tuple[int, int]]
     def summary(self) -> str: ...
-    def journal(self) -> tuple[ArrowColumns, list[tuple[str, str]], int] | None: ...
+    def journal(
+        self,
+    ) -> tuple[ArrowColumns, list[tuple[str, str]], int, tuple[int, list[str]] | None] | None: ...
 
 @final
 class ManyResult:

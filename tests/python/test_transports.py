@@ -94,10 +94,55 @@ def test_a_congestion_control_of_a_transport_is_an_algorithm():
         algorithm("quin:bbr")
 
 
-def test_a_transport_keeps_no_journal():
-    run = dumbbell.run(scenario(Transport("smoltcp"), duration="1 s"))
-    with pytest.raises(ScenarioError, match="is carried by smoltcp, which keeps no journal"):
-        run.why("f1")
+@pytest.mark.parametrize("name", ["quinn", "smoltcp"])
+def test_why_counts_what_the_run_counts_and_joins_up(name):
+    run = dumbbell.run(scenario(Transport(name), duration="4 s"))
+    why, row = run.why("f1"), run.flow("f1")
+    events = why.events
+    sent = events[events.kind == "sent"]
+    assert sent.segments.sum() == row.segments_sent
+    assert (sent.packets >= sent.segments).all()
+    assert events.time_s.is_monotonic_increasing
+    acks = events[events.kind == "ack"]
+    assert (acks.seq.iloc[1:].to_numpy() == acks.end.iloc[:-1].to_numpy()).all()
+    assert acks.end.iloc[-1] <= row.bytes_delivered
+    decisions = events[events.kind == "decision"]
+    assert decisions.empty == (name == "smoltcp")
+    assert (decisions.cwnd_bytes.iloc[:-1].values == decisions.cwnd_before_bytes.iloc[1:].values).all()
+    # A part of it has the same entries, except that nothing is known of the time before.
+    part = run.why("f1", at="2 s", window="100 ms").events
+    whole = events[(events.time_s >= 1.95) & (events.time_s <= 2.05)]
+    assert list(part.time_s) == list(whole.time_s)
+    assert list(part.end.iloc[2:].dropna()) == list(whole.end.iloc[2:].dropna())
+
+
+def test_why_says_what_a_stack_does_not_show():
+    run = dumbbell.run(scenario(Transport("smoltcp"), Transport("quinn", congestion="bbr"), duration="2 s"))
+    small, quinn = run.why("f1", at="1 s"), run.why("f2", at="1 s")
+    for text in ("congestion window", "pacing rate", "why something was sent again"):
+        assert text in small.unknown
+        assert text in str(small).splitlines()[1]
+    assert "pacing rate" not in quinn.unknown
+    assert (small.mss, quinn.mss) == (1460, 1472)
+    assert quinn.events.pacing_rate_bps.notna().all()
+    assert quinn.to_dict()["unknown"] == list(quinn.unknown)
+    assert "declared lost" in str(run.why("f2"))
+    pytest.importorskip("bokeh")
+    assert "window [segments]" in quinn.to_html()
+
+
+def test_the_pacing_rate_of_quinn_depends_on_no_draw_of_the_system():
+    lossy = scenario(Transport("quinn", congestion="bbr"), duration="4 s")
+    one, two = (dumbbell.run(lossy).why("f1").events for _ in range(2))
+    assert one.equals(two)
+    # Another order of runs has drawn something else.
+    assert one.pacing_rate_bps.iloc[-1] == pytest.approx(10e6, rel=0.05)
+
+
+def test_why_ends_with_the_connection():
+    run = dumbbell.run(scenario(Transport("quinn"), source=Transfer(size="100 kB")))
+    last = run.why("f1").events.iloc[-1]
+    assert (last.kind, last.time_s) == ("completed", pytest.approx(run.flow("f1").completion_s))
 
 
 def test_a_module_of_the_kernel_runs_only_if_it_is_allowed(tmp_path):

@@ -152,16 +152,20 @@ impl RunResult {
     }
 
     /// The journal: its entries, names and units of the quantities of the congestion control, and the number of entries
-    /// that found no room. `None` unless the run was asked for one.
+    /// that found no room; of a flow over another transport also the payload of a full packet, and what its stack does not
+    /// show. `None` unless the run was asked for one.
     fn journal(&self) -> PyResult<Option<JournalTables>> {
         let Some(journal) = &self.outcome.journal else { return Ok(None) };
         let quantities = journal.quantities.iter().map(|probe| (probe.name, probe.unit)).collect();
-        Ok(Some((journal::entries(journal)?, quantities, journal.omitted)))
+        let carried = journal.carried.as_ref();
+        let omitted = carried.map_or(journal.omitted, |carried| carried.omitted);
+        Ok(Some((journal::entries(journal)?, quantities, omitted, carried.map(journal::of_stack))))
     }
 }
 
-/// The entries of a journal, its quantities with their units, and the number of entries omitted.
-type JournalTables = (ArrowColumns, Vec<(&'static str, &'static str)>, u64);
+/// The entries of a journal, its quantities with their units, the number of entries omitted, and what is known of a stack.
+type JournalTables =
+    (ArrowColumns, Vec<(&'static str, &'static str)>, u64, Option<(u32, Vec<&'static str>)>);
 
 /// Runs a scenario once. `controls` finds congestion controls in Python; see [`control::PythonHost`]. `clock` is called
 /// about ten times a second with the simulated time, in s. `journal` is the position of a flow with the first and the

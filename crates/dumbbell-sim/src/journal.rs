@@ -4,6 +4,9 @@
 //! find out why something happened. An entry carries the state of the sender before and after, with the probes of its
 //! congestion control, whichever it is.
 
+mod carried;
+
+pub use carried::{CarriedEntry, CarriedJournal, CarriedKind, Sending};
 use dumbbell_cc::ProbeInfo;
 pub use dumbbell_tcp::{AckSegment, Observation};
 use dumbbell_tcp::{Cause, DataSegment, TIMERS, TcpEvent};
@@ -79,14 +82,17 @@ pub struct Journal {
     pub entries: Vec<Entry>,
     /// Entries that found no room.
     pub omitted: u64,
+    /// Entries of a flow that a stack of others carries; `None` for a flow of the engine's TCP.
+    pub carried: Option<CarriedJournal>,
     /// State before the step in progress, and why the next segment would be sent again.
     step: Option<(Observation, Cause)>,
 }
 
 impl Journal {
     /// An empty journal.
-    pub(crate) fn new(request: Request) -> Self {
-        Journal { request, quantities: Vec::new(), entries: Vec::new(), omitted: 0, step: None }
+    pub(crate) fn new(request: Request, is_carried: bool) -> Self {
+        let carried = is_carried.then(CarriedJournal::default);
+        Journal { request, quantities: Vec::new(), entries: Vec::new(), omitted: 0, carried, step: None }
     }
 
     /// True if it is about this flow.
@@ -98,6 +104,16 @@ impl Journal {
     pub(crate) fn covers(&self, flow: u32, at: Time) -> bool {
         let (from, until) = self.request.window;
         self.is_of(flow) && from <= at && at <= until
+    }
+
+    /// The entries of a carried flow, if there are some about this flow at this time.
+    pub(crate) fn of_carried(&mut self, flow: u32, at: Time) -> Option<&mut CarriedJournal> {
+        if self.covers(flow, at) { self.carried.as_mut() } else { None }
+    }
+
+    /// The flow that it is about.
+    pub(crate) fn flow(&self) -> u32 {
+        self.request.flow
     }
 
     /// A step of the sender begins in this state.

@@ -60,6 +60,8 @@ def explain(
         say_json(found.to_dict(), indent=2)
     elif html is None:
         say(found.title)
+        if found.unknown:
+            say(found.not_shown)
         lines = [{"time": f"{line.time_s:.6f}", "kind": line.kind, "text": line.text} for line in found.lines]
         if lines:
             print_table(COLUMNS, lines)

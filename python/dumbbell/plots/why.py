@@ -36,6 +36,7 @@ LOOK = (
 # Marks on the curve, by kind of entry: name, shape and colour.
 MARKS = {
     "retransmission": ("retransmission", "x", COLOURS[1]),
+    "loss": ("declared lost", "x", COLOURS[1]),
     "timeout": ("timeout", "inverted_triangle", COLOURS[6]),
     "recovery_enter": ("recovery begins", "circle", COLOURS[3]),
     "recovery_exit": ("recovery ends", "square", COLOURS[2]),
@@ -167,7 +168,8 @@ def _draw_events(made: Any, found: Journal, last: float) -> None:
     """Draw window and threshold as steps, and a mark for each event."""
     events = found.events
     times = events["time_s"].to_numpy(dtype=float)
-    window = (events["cwnd_bytes"] + events["inflation_bytes"]).to_numpy(dtype=float) / found.mss
+    # Only the engine's TCP has an inflation.
+    window = (events["cwnd_bytes"] + events["inflation_bytes"].fillna(0.0)).to_numpy(dtype=float) / found.mss
     threshold = events["ssthresh_bytes"].to_numpy(dtype=float) / found.mss
     for label, values, dash, colour in (
         ("congestion window", window, "solid", COLOURS[0]),

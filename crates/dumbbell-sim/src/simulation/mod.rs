@@ -116,7 +116,10 @@ impl<'a> Simulation<'a> {
             reports.keep_times();
             network.links.iter_mut().for_each(Link::observe);
         }
-        let journal = supervision.journal.map(|request| Box::new(Journal::new(request)));
+        let journal = supervision.journal.map(|request| {
+            let flow = scenario.flows.get(request.flow as usize);
+            Box::new(Journal::new(request, flow.is_some_and(|flow| flow.transport.is_some())))
+        });
         let probes = Probes::new(scenario, supervision.max_samples);
         probes.trace_links(&mut network.links);
         if scenario.may_end_early() {

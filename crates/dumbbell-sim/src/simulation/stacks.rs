@@ -6,6 +6,7 @@ use super::payload::Payload;
 use super::work::Task;
 use crate::events::{Event, Noted};
 use crate::forwarding::Forwarding;
+use crate::journal::{CarriedJournal, CarriedKind, Place};
 use crate::scenario::Scenario;
 use crate::transport::{Carried, End, Log, Shown, Stack, StackEvent, Started, Transmit, TransportHost};
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
@@ -302,6 +303,7 @@ impl Simulation<'_> {
         if stack.next_deadline() <= now {
             stack.on_deadline(now);
         }
+        self.note_wake(number);
         self.pump_stack(number);
     }
 
@@ -384,6 +386,9 @@ impl Simulation<'_> {
         }
         self.ledger.count_sent();
         self.touch(flow);
+        if is_forward {
+            self.note_carried(flow, connection, |journal, number| journal.on_packet(number, size, is_data));
+        }
         let hash = self.stacks.buffers[buffer as usize].hash;
         self.fingerprint.note(now, Noted::CarriedSent, flow, hash ^ u64::from(is_forward));
         let label = self.stacks.connections.get(connection as usize).map_or(flow, |known| known.label);
@@ -440,9 +445,50 @@ impl Simulation<'_> {
         self.stacks.release(slot);
         if to == End::Receiver {
             self.count_delivered(now, flow, delivered, packet);
+        } else {
+            let connection = packet.payload.connection();
+            self.note_carried(flow, connection, CarriedJournal::on_arrival);
         }
         self.touch(flow);
         self.pump_stack(number);
+    }
+
+    /// Lets the journal of a flow note something about a connection, if there is one.
+    fn note_carried(&mut self, flow: u32, connection: u32, note: impl FnOnce(&mut CarriedJournal, u64)) {
+        if let Some(journal) = &mut self.journal
+            && let Some(journal) = journal.of_carried(flow, self.network.now)
+            && let Some(known) = self.stacks.connections.get(connection as usize)
+        {
+            note(journal, known.number);
+        }
+    }
+
+    /// A stack was woken: it may have changed a flow that has a journal without sending anything.
+    fn note_wake(&mut self, number: u32) {
+        let now = self.network.now;
+        if let Some(journal) = &mut self.journal
+            && let flow = journal.flow()
+            && self.stacks.of(flow) == Some(number)
+            && let Some(journal) = journal.of_carried(flow, now)
+        {
+            journal.on_wake(now);
+            self.touch(flow);
+        }
+    }
+
+    /// A connection of a flow that may have a journal has reached its end.
+    fn note_end(&mut self, connection: u32, kind: CarriedKind) {
+        let (flow, now) = (self.stacks.connections[connection as usize].flow, self.network.now);
+        if !self.journal.as_ref().is_some_and(|journal| journal.covers(flow, now)) {
+            return;
+        }
+        if let Some(shown) = self.stacks.shown(now, connection) {
+            self.note_carried(flow, connection, |journal, number| {
+                let place = Place { at: now, connection: number };
+                journal.on_state(place, &shown);
+                journal.on_end(place, kind, &shown);
+            });
+        }
     }
 
     /// True if a capture watches the states of senders.
@@ -454,12 +500,16 @@ impl Simulation<'_> {
     #[cold]
     fn record_carried(&mut self, flow: u32) {
         let now = self.network.now;
-        if !self.probes.shows_senders(flow) && !self.watches_senders() {
+        let is_journaled = self.journal.as_ref().is_some_and(|journal| journal.covers(flow, now));
+        if !is_journaled && !self.probes.shows_senders(flow) && !self.watches_senders() {
             return;
         }
         for connection in self.stacks.open_of(flow) {
             let Some(shown) = self.stacks.shown(now, connection) else { continue };
             self.probes.record_shown(flow, now, &shown);
+            self.note_carried(flow, connection, |journal, number| {
+                journal.on_state(Place { at: now, connection: number }, &shown);
+            });
             if let Some(capture) = &mut self.capture {
                 let number = self.stacks.connections[connection as usize].number;
                 capture.see_shown(now, (flow, number), &shown);
@@ -481,7 +531,8 @@ impl Simulation<'_> {
             return;
         }
         let flow = known.flow;
-        let Some(task) = known.task.take() else {
+        self.note_end(connection, CarriedKind::Completed);
+        let Some(task) = self.stacks.connections[connection as usize].task.take() else {
             self.release_carried(connection);
             if matches!(self.scenario.flows[flow as usize].source, SourceSpec::Transfer(_)) {
                 self.flows.complete(flow, self.scenario, self.network.now);
@@ -503,6 +554,7 @@ impl Simulation<'_> {
             return;
         }
         let (flow, task) = (known.flow, known.task.take());
+        self.note_end(connection, CarriedKind::GivenUp);
         self.flows[flow].totals.connections_given_up += 1;
         let counters = self.counters_of_carried(connection);
         self.release_carried(connection);

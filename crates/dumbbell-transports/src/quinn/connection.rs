@@ -406,7 +406,7 @@ impl Pair for Quic {
         let Some(connection) = self.client.connection() else { return shown };
         let path = connection.stats().path;
         let control = connection.congestion_state();
-        let told = Watched::told(control);
+        let (told, pacing_rate) = Watched::told(control);
         let ssthresh = control.metrics().ssthresh;
         Shown {
             mss: u32::from(path.current_mtu),
@@ -416,6 +416,7 @@ impl Pair for Quic {
             srtt: told.latest_rtt.map(|_| path.rtt.as_secs_f64()),
             latest_rtt: told.latest_rtt.map(|latest| latest.as_secs_f64()),
             min_rtt: told.latest_rtt.map(|_| path.min_rtt.as_secs_f64()),
+            pacing_rate,
             lost: Some(path.lost_packets),
             ..shown
         }

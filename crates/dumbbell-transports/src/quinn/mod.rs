@@ -5,7 +5,7 @@
 //!
 //! * Nothing comes from the system's random generator: connection identifiers, tokens and packet numbers come from the
 //!   random stream of the flow. BBR draws the phase of its gain cycle from the system, which only its pacing rate depends
-//!   on; quinn does not read that rate, and it is not shown.
+//!   on; quinn does not read that rate, and it is shown without the cycle.
 //! * The application writes what four windows take, so that little remains of endless data when it ends.
 //! * MTU discovery, segmentation offload and keep-alives are off.
 

@@ -1,7 +1,8 @@
-//! A congestion control of quinn with what its connection does not show: bytes in flight and the latest round-trip time.
+//! A congestion control of quinn with what its connection does not show: bytes in flight, the latest round-trip time, and
+//! the pacing rate.
 
 use quinn_proto::RttEstimator;
-use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use quinn_proto::congestion::{Bbr, Controller, ControllerFactory, ControllerMetrics};
 use std::any::Any;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,11 +25,27 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// What the congestion control of a connection was told.
-    pub fn told(control: &dyn Controller) -> Told {
+    /// What the congestion control of a connection was told, and the pacing rate that it computes, in bit/s.
+    pub fn told(control: &dyn Controller) -> (Told, Option<f64>) {
         let copy = control.clone_box().into_any().downcast::<Watched>();
-        copy.map_or_else(|_| Told::default(), |watched| watched.told)
+        copy.map_or_else(|_| Default::default(), |watched| (watched.told, pacing_rate(watched.control)))
     }
+}
+
+/// The pacing rate that a congestion control computes, in bit/s. That of BBR follows a cycle of gains whose phase is drawn
+/// from the system's random generator: in that cycle, it is the rate at a gain of 1, which is the mean and BBR's estimate
+/// of the bandwidth. Only its debugging text has the estimate.
+fn pacing_rate(control: Box<dyn Controller>) -> Option<f64> {
+    let rate = control.metrics().pacing_rate.filter(|&rate| rate > 0)? as f64;
+    let Ok(bbr) = control.into_any().downcast::<Bbr>() else { return Some(rate) };
+    let text = format!("{bbr:?}");
+    if !text.contains(" mode: ProbeBw") {
+        return Some(rate);
+    }
+    let (_, filter) = text.split_once("max_filter: ")?;
+    let (_, value) = filter.split_once("value: ")?;
+    let digits = value.find(|next: char| !next.is_ascii_digit())?;
+    value[..digits].parse().ok().map(|bytes: f64| bytes * 8.0)
 }
 
 impl Controller for Watched {
@@ -76,7 +93,7 @@ impl Controller for Watched {
     }
 
     /// Those of the congestion control without its pacing rate: quinn's pacer does not read it, and that of BBR depends
-    /// on a draw from the system's random generator.
+    /// on a draw from the system's random generator. [`Watched::told`] has it without the draw.
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = self.control.metrics();
         metrics.pacing_rate = None;
