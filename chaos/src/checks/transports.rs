@@ -17,7 +17,7 @@ const MOST_EVENTS: u64 = 100_000;
 /// Endless data becomes a transfer of this size, since a stack may fill a path that the engine's TCP does not.
 const SIZE: &str = "100 kB";
 
-/// The variant of a scenario in which every second flow over TCP has another transport, if there is one.
+/// The variant of a scenario in which every second flow has another transport, if there is one.
 pub fn holds(case: &Case<'_>) -> Verdict {
     if case.outcome.events > MOST_EVENTS {
         return Ok(());
@@ -62,7 +62,7 @@ fn carried(case: &Case<'_>) -> Result<Option<Scenario>, Exit> {
     let mut is_carried = false;
     let flows = value.get_mut("flows").and_then(Value::as_array_mut);
     for (spec, flow) in case.scenario.flows.iter().zip(flows.into_iter().flatten()) {
-        if spec.tcp.is_none() || matches!(spec.source, SourceSpec::Tcplib(_)) || draw.chance(0.5) {
+        if spec.source.reports().is_some() || draw.chance(0.5) {
             continue;
         }
         let Some(flow) = flow.as_object_mut() else { continue };
@@ -85,8 +85,8 @@ fn carried(case: &Case<'_>) -> Result<Option<Scenario>, Exit> {
     let bound = stated.and_then(|stated| stated.bind(&[]));
     match bound {
         Ok(scenario) => Ok(Some(scenario)),
-        // A queue may be too small for the packets of a stack.
-        Err(error) if error.field.starts_with("links.") => Ok(None),
+        // A queue may be too small for the packets of a stack, and datagrams may have no way back.
+        Err(error) if error.field.starts_with("links.") || error.field.ends_with("reverse_path") => Ok(None),
         Err(error) => Err(Exit::Broken(format!("flows over stacks of others are refused: {error}"))),
     }
 }

@@ -25,6 +25,8 @@ pub enum Event {
     Flow(u32),
     /// A stack that is not ours is woken.
     Stack(u32),
+    /// The application of a connection over such a stack writes.
+    CarriedWrite(u32),
 }
 
 impl Event {
@@ -38,6 +40,7 @@ impl Event {
             Event::Write(connection) => (5, connection),
             Event::Flow(flow) => (6, flow),
             Event::Stack(stack) => (7, stack),
+            Event::CarriedWrite(connection) => (8, connection),
         };
         rank << 32 | u64::from(component)
     }
@@ -52,7 +55,8 @@ impl Event {
             4 => Event::Deadline(component),
             5 => Event::Write(component),
             6 => Event::Flow(component),
-            _ => Event::Stack(component),
+            7 => Event::Stack(component),
+            _ => Event::CarriedWrite(component),
         }
     }
 }

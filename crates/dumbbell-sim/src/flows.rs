@@ -99,7 +99,8 @@ params! {
             "changes at ascending times, each with a path or a reverse path";
         /// Rules of its TCP connections; not for datagram sources.
         tcp: Option<Tcp> = None, "-", "-";
-        /// A transport other than the engine's TCP, which carries the flow in its place.
+        /// A transport other than the engine's TCP, which carries the flow in its place. What a source of datagrams would
+        /// send is written on one connection.
         transport: Option<Transport> = None, "-", "-";
         /// Traffic source.
         source: SourceSpec = SourceSpec::default(), "-", "-";

@@ -198,7 +198,8 @@ impl<P: Copy> Carrier<P> {
                     | Event::Deadline(_)
                     | Event::Write(_)
                     | Event::Flow(_)
-                    | Event::Stack(_) => {}
+                    | Event::Stack(_)
+                    | Event::CarriedWrite(_) => {}
                 }
             }
         }

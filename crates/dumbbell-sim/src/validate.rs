@@ -325,16 +325,10 @@ fn validate_transport(flow: &FlowSpec) -> Result<(), SpecError> {
     if flow.tcp.is_some() {
         return refused("tcp", "a table", "nothing: the flow states a transport, which has its own rules");
     }
-    let stated = format!("\"{}\"", transport.spec.name);
-    if flow.source.is_datagram() {
-        return refused("transport", &stated, "nothing: this source sends datagrams");
-    }
-    if matches!(flow.source, SourceSpec::Tcplib(_)) {
-        return refused(
-            "transport",
-            &stated,
-            "the engine's TCP: conversations of tcplib have no other transport",
-        );
+    if flow.source.reports().is_some() {
+        let stated = format!("\"{}\"", transport.spec.name);
+        let accepted = "nothing: this source adapts to reports about its own datagrams";
+        return refused("transport", &stated, accepted);
     }
     Ok(())
 }
@@ -398,9 +392,11 @@ fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
         return Err(refuse(field(&format!("source.{member}")), value, accepted));
     }
     validate_transport(flow)?;
-    match (flow.source.is_datagram(), flow.tcp.is_some() || flow.transport.is_some()) {
+    match (flow.source.is_datagram(), flow.tcp.is_some()) {
         (true, true) => Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP")),
-        (false, false) => Err(refuse(field("tcp"), "nothing", "a variant or a table: this source needs TCP")),
+        (false, false) if flow.transport.is_none() => {
+            Err(refuse(field("tcp"), "nothing", "a variant or a table: this source needs TCP"))
+        }
         _ => Ok(()),
     }
 }

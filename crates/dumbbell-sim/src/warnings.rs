@@ -4,7 +4,7 @@ use crate::flows::{FlowSpec, Start};
 use crate::network::Routes;
 use crate::quantity::Measure;
 use crate::scenario::{Chosen, Scenario};
-use dumbbell_units::{Limit, Time};
+use dumbbell_units::{Ecn, Limit, Time};
 use std::collections::BTreeMap;
 
 /// The largest packet of a stack that is not ours, in bytes: what Ethernet carries.
@@ -57,6 +57,9 @@ impl Scenario {
                 found.push(format!("{}: {text}", path("start.uniform")));
             }
             _ => {}
+        }
+        if flow.transport.is_some() && flow.source.ecn() != Ecn::NotEct {
+            found.push(format!("{}: the transport sets the codepoint; it has no effect", path("source.ecn")));
         }
         for (index, restart) in flow.restarts.iter().enumerate() {
             self.never(found, || path(&format!("restarts.{index}.start")), restart.start);

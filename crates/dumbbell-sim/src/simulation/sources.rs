@@ -4,6 +4,7 @@ use super::Simulation;
 use super::payload::Payload;
 use crate::events::{Event, Noted};
 use crate::forwarding::Forwarding;
+use dumbbell_net::tcplib::Conversation;
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
 use dumbbell_units::Time;
 
@@ -38,12 +39,7 @@ impl Simulation<'_> {
             SourceSpec::Tcplib(tcplib) => {
                 let Some(mut random) = self.flows[flow].random.take() else { return };
                 if !is_start {
-                    let conversation = tcplib.conversation(now, &mut random);
-                    let owner = self.open(flow, conversation.first_write, conversation.telnet);
-                    if self.connections[owner].writes_on {
-                        self.schedule_write(owner);
-                    }
-                    self.pump(owner);
+                    self.converse(flow, tcplib.conversation(now, &mut random));
                 }
                 next = Some(now + tcplib.next_gap(&mut random));
                 self.flows[flow].random = Some(random);
@@ -65,6 +61,19 @@ impl Simulation<'_> {
         }
     }
 
+    /// A conversation begins on a connection of its own.
+    fn converse(&mut self, flow: u32, conversation: Conversation) {
+        if let Some(number) = self.stacks.of(flow) {
+            self.converse_carried(flow, number, conversation);
+            return;
+        }
+        let owner = self.open(flow, conversation.first_write, conversation.telnet);
+        if self.connections[owner].writes_on {
+            self.schedule_write(owner);
+        }
+        self.pump(owner);
+    }
+
     fn stop_flow(&mut self, flow: u32) {
         self.flows[flow].has_stopped = true;
         if let Some(number) = self.stacks.of(flow) {
@@ -80,7 +89,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Sends the current emission of a datagram source. Returns the time of the next one.
+    /// Sends the current emission of a datagram source, or writes it over the stack of its flow. Returns the time of the
+    /// next one.
     fn send_datagrams(&mut self, flow: u32, is_start: bool) -> Option<Time> {
         let source = &self.scenario.flows[flow as usize].source;
         let state = &mut self.flows[flow];
@@ -92,6 +102,7 @@ impl Simulation<'_> {
         let began = state.runs_since;
         let mut taken = state.datagrams.take()?;
         let (datagrams, pending) = &mut *taken;
+        let (stack, mut written) = (self.stacks.of(flow), 0);
         let next = loop {
             let emission = pending.take().or_else(|| source.next_datagrams(datagrams, &mut random));
             let Some(emission) = emission else { break None };
@@ -100,11 +111,18 @@ impl Simulation<'_> {
                 *pending = Some(emission);
                 break Some(at);
             }
-            emission.sizes().for_each(|size| self.send_datagram(flow, size));
+            if stack.is_some() {
+                written += emission.bytes;
+            } else {
+                emission.sizes().for_each(|size| self.send_datagram(flow, size));
+            }
         };
         let state = &mut self.flows[flow];
         state.datagrams = Some(taken);
         state.random = Some(random);
+        if let Some(number) = stack {
+            self.write_source(flow, number, written, next.is_none());
+        }
         next
     }
 

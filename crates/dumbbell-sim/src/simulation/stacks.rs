@@ -1,6 +1,7 @@
 //! Flows carried by stacks that are not ours; see [`transport`](crate::transport).
 
 use super::Simulation;
+use super::connections::Writer;
 use super::counts::Counts;
 use super::payload::Payload;
 use super::work::Task;
@@ -9,6 +10,7 @@ use crate::forwarding::Forwarding;
 use crate::journal::{CarriedJournal, CarriedKind, Place};
 use crate::scenario::Scenario;
 use crate::transport::{Carried, End, Log, Shown, Stack, StackEvent, Started, Transmit, TransportHost};
+use dumbbell_net::tcplib::Conversation;
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
 use dumbbell_units::random::words_hash;
 use dumbbell_units::{Ecn, Stream, Time};
@@ -44,6 +46,10 @@ pub(super) struct CarriedConnection {
     /// Identifies its packets in queues; packets of the reverse path have the complement.
     label: u32,
     is_open: bool,
+    /// The source of the flow will write more.
+    writes_on: bool,
+    /// The application of a self-driven conversation.
+    writer: Option<Box<Writer>>,
     /// The transfer of a workload in progress.
     pub task: Option<Box<Task>>,
 }
@@ -254,7 +260,15 @@ impl Simulation<'_> {
     /// Opens a connection over the stack of a flow. The stack has to be pumped afterwards.
     pub(super) fn open_carried(&mut self, flow: u32, bytes: u64, is_kept: bool) -> u32 {
         let (label, number) = self.flows[flow].count_opened();
-        let opened = CarriedConnection { flow, number, label, is_open: true, task: None };
+        let opened = CarriedConnection {
+            flow,
+            number,
+            label,
+            is_open: true,
+            writes_on: false,
+            writer: None,
+            task: None,
+        };
         let connection = self.stacks.enter(opened);
         self.with_stack(flow, |stack, now| stack.open(now, flow, connection, bytes, is_kept));
         connection
@@ -268,8 +282,72 @@ impl Simulation<'_> {
 
     /// Writes no more on a connection. The stack has to be pumped afterwards.
     pub(super) fn close_carried(&mut self, connection: u32) {
-        let flow = self.stacks.connections[connection as usize].flow;
+        let known = &mut self.stacks.connections[connection as usize];
+        known.writes_on = false;
+        let flow = known.flow;
         self.with_stack(flow, |stack, now| stack.close(now, connection));
+    }
+
+    /// The source of a flow, which would send datagrams without a stack, writes this many bytes on its one connection;
+    /// they may be its last. The connection opens with the first of them.
+    pub(super) fn write_source(&mut self, flow: u32, number: u32, bytes: u64, is_last: bool) {
+        let open = &self.stacks.open[flow as usize];
+        let written = open.iter().find(|&&known| self.stacks.connections[known as usize].writes_on).copied();
+        match written {
+            Some(connection) if bytes > 0 => self.write_carried(connection, bytes),
+            None if bytes > 0 => {
+                let connection = self.open_carried(flow, bytes, true);
+                self.stacks.connection_mut(connection).writes_on = true;
+            }
+            _ => {}
+        }
+        if is_last {
+            self.close_source(flow);
+        }
+        self.pump_stack(number);
+    }
+
+    /// A source writes no more on the connections of its flow.
+    fn close_source(&mut self, flow: u32) {
+        for connection in self.stacks.open_of(flow) {
+            self.close_carried(connection);
+        }
+    }
+
+    /// A conversation begins on a connection of its own.
+    pub(super) fn converse_carried(&mut self, flow: u32, number: u32, conversation: Conversation) {
+        let Conversation { first_write, telnet } = conversation;
+        let connection = self.open_carried(flow, first_write, telnet.is_some());
+        if let Some(telnet) = telnet {
+            let known = self.stacks.connection_mut(connection);
+            known.writes_on = true;
+            known.writer = Some(Box::new(Writer { telnet, next: None }));
+            self.schedule_carried_write(connection);
+        }
+        self.pump_stack(number);
+    }
+
+    /// The application of a conversation plans its next write, or ends.
+    fn schedule_carried_write(&mut self, connection: u32) {
+        let now = self.network.now;
+        let Some(writer) = &mut self.stacks.connection_mut(connection).writer else { return };
+        writer.next = writer.telnet.next_write(now);
+        match writer.next {
+            Some((at, _)) => self.network.events.push(at, Event::CarriedWrite(connection)),
+            None => self.close_carried(connection),
+        }
+    }
+
+    /// The application of a conversation writes, unless it has stopped.
+    pub(super) fn on_carried_write(&mut self, connection: u32) {
+        let known = &self.stacks.connections[connection as usize];
+        let (flow, is_open) = (known.flow, known.is_open && known.writes_on);
+        let next = known.writer.as_ref().and_then(|writer| writer.next);
+        let (Some(number), Some((_, bytes)), true) = (self.stacks.of(flow), next, is_open) else { return };
+        self.fingerprint.note(self.network.now, Noted::Write, connection, bytes);
+        self.write_carried(connection, bytes);
+        self.schedule_carried_write(connection);
+        self.pump_stack(number);
     }
 
     fn with_stack(&mut self, flow: u32, act: impl FnOnce(&mut Box<dyn Stack>, Time)) {
@@ -283,9 +361,7 @@ impl Simulation<'_> {
 
     /// The application of a carried flow stops.
     pub(super) fn stop_carried(&mut self, flow: u32, number: u32) {
-        for connection in self.stacks.open_of(flow) {
-            self.close_carried(connection);
-        }
+        self.close_source(flow);
         self.pump_stack(number);
     }
 
@@ -527,7 +603,7 @@ impl Simulation<'_> {
     /// All that was written on a connection has been acknowledged.
     fn on_carried_acknowledged(&mut self, connection: u32) {
         let known = &mut self.stacks.connections[connection as usize];
-        if !known.is_open {
+        if !known.is_open || known.writes_on {
             return;
         }
         let flow = known.flow;
