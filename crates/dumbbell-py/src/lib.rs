@@ -164,8 +164,7 @@ impl RunResult {
 }
 
 /// The entries of a journal, its quantities with their units, the number of entries omitted, and what is known of a stack.
-type JournalTables =
-    (ArrowColumns, Vec<(&'static str, &'static str)>, u64, Option<(u32, Vec<&'static str>)>);
+type JournalTables = (ArrowColumns, Vec<(&'static str, &'static str)>, u64, Option<(u32, Vec<&'static str>)>);
 
 /// Runs a scenario once. `controls` finds congestion controls in Python; see [`control::PythonHost`]. `clock` is called
 /// about ten times a second with the simulated time, in s. `journal` is the position of a flow with the first and the

@@ -196,9 +196,8 @@ impl Routes {
             let (there, back) =
                 ((flow.from.as_str(), flow.to.as_str()), (flow.to.as_str(), flow.from.as_str()));
             let forward = add(there, flow.path.as_deref(), field("path"))?;
-            let is_one_way = flow.source.is_datagram()
-                && flow.source.reports().is_none()
-                && flow.transport.is_none();
+            let is_one_way =
+                flow.source.is_datagram() && flow.source.reports().is_none() && flow.transport.is_none();
             let reverse = if is_one_way && flow.reverse_path.is_none() {
                 NOWHERE
             } else {

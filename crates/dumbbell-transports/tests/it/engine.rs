@@ -2,18 +2,25 @@
 
 use crate::harness::scenario;
 use dumbbell_sim::journal::{CarriedKind, Request};
+use dumbbell_sim::transport::TransportHost;
 use dumbbell_sim::{Outcome, Scenario, Stated, Supervision, run, run_unless};
 use dumbbell_units::spec::{Field, SpecError};
 use dumbbell_units::{Time, Value};
 use serde_json::json;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The scenario of the harness with these flows.
 fn stated(flows: Value) -> Result<Scenario, SpecError> {
+    scenario_of(flows, &dumbbell_transports::hosts())
+}
+
+/// The same over the transports of these hosts.
+pub fn scenario_of(flows: Value, hosts: &[Arc<dyn TransportHost>]) -> Result<Scenario, SpecError> {
     let mut scenario = scenario("").encode();
     scenario["duration"] = json!("20 s");
     scenario["flows"] = flows;
-    Stated::from_value(&scenario)?.complete(&dumbbell_transports::hosts())?.bind(&[])
+    Stated::from_value(&scenario)?.complete(hosts)?.bind(&[])
 }
 
 /// A run over 10 Mbit/s, 20 ms each way and 33 packets.
@@ -25,7 +32,7 @@ fn outcome(flows: Value) -> Outcome {
     outcome
 }
 
-fn flow(name: &str, carrier: &str, stated: Value, source: Value) -> Value {
+pub fn flow(name: &str, carrier: &str, stated: Value, source: Value) -> Value {
     json!({ "name": name, "from": "a", "to": "b", carrier: stated, "source": source })
 }
 
@@ -122,7 +129,8 @@ fn a_source_that_needs_reports_has_no_transport() {
 #[test]
 fn a_journal_changes_no_event_and_counts_what_the_stack_counts() {
     for name in ["quinn", "smoltcp"] {
-        let flows = json!([flow("f", "transport", json!(name), json!({ "kind": "transfer", "size": "1 MB" }))]);
+        let flows =
+            json!([flow("f", "transport", json!(name), json!({ "kind": "transfer", "size": "1 MB" }))]);
         let scenario = stated(flows).expect("a scenario");
         let never = AtomicBool::new(false);
         let journal = Some(Request { flow: 0, window: (Time::ZERO, Time(20_000_000_000)) });

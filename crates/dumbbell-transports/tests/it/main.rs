@@ -5,5 +5,7 @@ mod engine;
 mod harness;
 mod hosts;
 mod packets;
+#[cfg(feature = "qlog")]
+mod qlog;
 mod speed;
 mod transfers;
