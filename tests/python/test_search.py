@@ -109,7 +109,12 @@ def test_objectives_follow_from_goodputs_and_delays():
     # 60 ms on a path of 40 ms; of 50 ms after a change.
     assert objective("delay").value(rows(1e6), PLAIN) == pytest.approx(0.5)
     assert objective("delay").value(rows(1e6), PLAIN | {"reroute": 10.0}) == pytest.approx(0.2)
-    assert objective("delay").value(rows(1e6, rtt=float("nan")), PLAIN) == 0.0
+    missing = {"subject": {"rtt_mean_s": None, "delay_mean_s": float("nan")}}
+    assert objective("delay").value(missing, PLAIN) == 0.0
+    # Without round-trip times: 70 ms on a path of 20 ms, 50 ms after a change, and 20 ms back.
+    oneway = {"subject": {"rtt_mean_s": None, "delay_mean_s": 0.07}}
+    assert objective("delay").value(oneway, PLAIN) == pytest.approx(1.25)
+    assert objective("delay").value(oneway, PLAIN | {"reroute": 30.0}) == pytest.approx(2 / 7)
     with pytest.raises(ScenarioError, match=r"objective: .*did you mean `starvation`"):
         objective("starvations")
 
@@ -287,3 +292,28 @@ def test_the_page_lists_the_dimensions_with_their_bounds():
         (row,) = [row for row in rows if row.startswith(f"| {dimension.part} | `{dimension.name}`")]
         if isinstance(dimension, Range):
             assert row.endswith(f"| {dimension.plain:g} | {dimension.low:g} to {dimension.high:g} |")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "vary", "bounds", "at_least"),
+    [
+        # Its buffers of 64 kB are a quarter of 250 kB.
+        ("smoltcp:cubic", ["rtt"], {"rate": 10, "rtt": [40, 200]}, 0.5),
+        ("quinn:bbr", ["buffer"], {"rate": 2, "buffer": [0.2, 1]}, 0.1),
+    ],
+)
+def test_the_path_on_which_a_stack_of_others_does_worst_is_found(tmp_path, algorithm, vary, bounds, at_least):
+    done = found(tmp_path, algorithm, "low-utilization", vary=vary, bounds=bounds, budget=8)
+    assert done.value.low > at_least > done.plain_value.high
+    flow = dumbbell.run(done.file).scenario.resolved()["flows"][0]
+    assert f"{flow['transport']['name']}:{flow['transport']['congestion']}" == algorithm
+    assert "tcp" not in flow
+
+
+def test_delays_of_a_stack_of_others_are_found_as_those_of_the_engine(tmp_path):
+    settings = {"vary": ["buffer"], "bounds": {"rate": 2, "buffer": [1, 4]}, "budget": 4}
+    theirs, ours = (
+        found(tmp_path / name[0], name, "delay", **settings) for name in ("quinn:cubic", "cubic")
+    )
+    assert theirs.value.low > 1.5
+    assert theirs.value.low == pytest.approx(ours.value.low, rel=0.3)

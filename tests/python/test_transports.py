@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dumbbell
-from dumbbell import Flow, ScenarioError, Tcp, Transfer, Transport, topologies
+from dumbbell import Cbr, Flow, OnOff, ScenarioError, Tcp, Tcplib, Transfer, Transport, kernel, topologies
 from dumbbell.evaluation.algorithm import algorithm
 
 
@@ -47,13 +47,36 @@ def test_an_unknown_name_is_refused_with_a_suggestion(sender, field):
     assert (refused.value.suggestion is None) == ("window" in field)
 
 
-def test_a_transport_excludes_tcp_and_datagrams():
+@pytest.mark.parametrize(
+    ("fields", "refused"), [({"tcp": "reno"}, "has its own rules"), ({"source": "media"}, "reports")]
+)
+def test_a_transport_excludes_tcp_and_sources_with_reports(fields, refused):
     shape = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms")
-    for fields in ({"tcp": "reno"}, {"source": "cbr"}, {"source": "tcplib"}):
-        with pytest.raises(ScenarioError):
-            shape.scenario(
-                duration="1 s", flows=[Flow(name="f", from_="s1", to="d1", transport="quinn", **fields)]
-            )
+    with pytest.raises(ScenarioError, match=refused):
+        shape.scenario(
+            duration="1 s", flows=[Flow(name="f", from_="s1", to="d1", transport="quinn", **fields)]
+        )
+
+
+BUILT = any(built.version.startswith("6.12.") for built in kernel.kernels())
+
+
+@pytest.mark.parametrize(
+    "name", ["quinn", "smoltcp", pytest.param("linux", marks=pytest.mark.skipif(not BUILT, reason="no kernel"))]
+)
+@pytest.mark.parametrize("source", [Cbr(rate="1 Mbit/s"), OnOff(rate="2 Mbit/s"), Tcplib(interarrival="1 s")])
+def test_an_application_with_a_rate_of_its_own_writes_the_same_over_any_transport(name, source):
+    def delivered(sender):
+        stopped = scenario(sender, duration="12 s", source=source, stop="6 s")
+        return dumbbell.run(stopped).flow("f1").bytes_delivered
+
+    ours = Tcp(rules="linux", congestion="cubic") if isinstance(source, Tcplib) else None
+    assert delivered(Transport(name)) == delivered(ours) > 5000
+
+
+def test_a_codepoint_of_a_source_has_no_effect_over_a_transport():
+    warned = scenario(Transport("quinn"), source=Cbr(ecn="ect1"))
+    assert [text for text in warned.warnings if "source.ecn" in text]
 
 
 def test_a_transfer_fills_the_link_and_columns_without_an_equivalent_are_missing():

@@ -39,7 +39,8 @@ class Measure:
         jobs = [Job(scenario, self.seed, run) for scenario in scenarios for run in runs]
         done = run_many(jobs, threads=self.threads, progress=False, warn=False)
         rows: list[dict[str, dict[str, object]]] = [{} for _ in jobs]
-        for row in done.arrow_flows.select(["job", "name", "goodput_bps", "rtt_mean_s"]).to_pylist():
+        columns = ["job", "name", "goodput_bps", "rtt_mean_s", "delay_mean_s"]
+        for row in done.arrow_flows.select(columns).to_pylist():
             rows[row["job"]][row["name"]] = row
         values = [
             self.objective.value(flows, points[number // len(runs)]) for number, flows in enumerate(rows)

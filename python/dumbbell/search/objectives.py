@@ -61,8 +61,13 @@ def _starved(rows: Rows, values: Values) -> float:
 def _delayed(rows: Rows, values: Values) -> float:
     """Return the mean queueing delay of the subject by its round-trip propagation delay, at its end."""
     propagation = (_number(values, "rtt") + _number(values, "reroute")) / 1e3
-    mean = rows[SUBJECT]["rtt_mean_s"]
-    return 0.0 if mean is None or math.isnan(mean) else max(0.0, float(mean) / propagation - 1.0)
+    row = rows[SUBJECT]
+    mean, without = row["rtt_mean_s"], propagation
+    if mean is None or math.isnan(mean):
+        # Stacks of others tell no mean of round-trip times. The path of data has half of the round trip, and all that the
+        # delay grows.
+        mean, without = row["delay_mean_s"], (_number(values, "rtt") / 2 + _number(values, "reroute")) / 1e3
+    return 0.0 if mean is None or math.isnan(mean) else max(0.0, (float(mean) - without) / propagation)
 
 
 OBJECTIVES = (

@@ -109,6 +109,7 @@ class Subject:
             duration=f"{DURATION_S} s",
             measure_from=f"{MEASURE_FROM_S} s",
             flows=flows,
+            delay_percentiles=isinstance(self.tcp, Transport) or None,
         )
 
     def _flow(self, name: str, pair: int, tcp: Tcp | Transport, start_s: float) -> Flow:

@@ -57,9 +57,10 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("xtask", &[]),
 ];
 
-/// The section of a manifest for tests, and what tests of a crate may use besides.
+/// The section of a manifest for tests, and what tests of a crate may use besides; itself stands for more of its features.
 const DEV: &str = "dev-dependencies";
-const FOR_TESTS: [(&str, &str); 1] = [("dumbbell-capture", "dumbbell-transports")];
+const FOR_TESTS: [(&str, &str); 2] =
+    [("dumbbell-capture", "dumbbell-transports"), ("dumbbell-transports", "dumbbell-transports")];
 
 /// Crates that state their own lints: a binding cannot forbid `unsafe`.
 const OWN_LINTS: [&str; 3] = ["dumbbell-library", "dumbbell-py", "dumbbell-testbed"];
