@@ -154,10 +154,11 @@ class Explanation:
         value before in ``*_before_bytes``, ``*_before_bps`` and ``*_before``.
 
         Of a flow over another transport, ``kind`` is ``ack``, ``loss``, ``timeout``, ``decision``, ``sent``,
-        ``retransmission``, ``completed`` or ``given_up``, and ``cause`` what happened to its stack at this instant: ``ack``, ``timer`` or
-        ``application``. The state is that at the end of the instant. ``seq`` and ``end`` are the bytes acknowledged in
-        order before and after; ``segments`` counts packets with data, ``packets`` all that were sent, with
-        ``wire_bytes``, and those of a retransmission are among those sent; ``newly_lost_packets`` were declared lost.
+        ``retransmission``, ``completed`` or ``given_up``, and ``cause`` what happened to its stack at this instant:
+        ``ack``, ``timer`` or ``application``. The state is that at the end of the instant. ``seq`` and ``end`` are the
+        bytes acknowledged in order before and after; ``segments`` counts packets with data, ``packets`` all that were
+        sent, with ``wire_bytes``, and those of a retransmission are among those sent; ``newly_lost_packets`` were
+        declared lost.
         """
         return frame(self.arrow_events)
 
@@ -256,7 +257,10 @@ class Explanation:
         elif kind == "sent" and row["seq"] is None:
             parts = [*_of_packets(row), f"on {OCCASIONS[cause]}"]
         elif kind == "loss":
-            parts = [_counted(row["newly_lost_packets"], "packet") + " declared lost", f"on {OCCASIONS[cause]}"]
+            parts = [
+                _counted(row["newly_lost_packets"], "packet") + " declared lost",
+                f"on {OCCASIONS[cause]}",
+            ]
         elif kind in ENDS:
             parts = [ENDS[kind]]
         elif kind == "sent":

@@ -312,8 +312,6 @@ def test_the_path_on_which_a_stack_of_others_does_worst_is_found(tmp_path, algor
 
 def test_delays_of_a_stack_of_others_are_found_as_those_of_the_engine(tmp_path):
     settings = {"vary": ["buffer"], "bounds": {"rate": 2, "buffer": [1, 4]}, "budget": 4}
-    theirs, ours = (
-        found(tmp_path / name[0], name, "delay", **settings) for name in ("quinn:cubic", "cubic")
-    )
+    theirs, ours = (found(tmp_path / name[0], name, "delay", **settings) for name in ("quinn:cubic", "cubic"))
     assert theirs.value.low > 1.5
     assert theirs.value.low == pytest.approx(ours.value.low, rel=0.3)

@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 
 import dumbbell
-from dumbbell import Cbr, Flow, OnOff, ScenarioError, Tcp, Tcplib, Transfer, Transport, kernel, topologies
+from dumbbell import (
+    Cbr,
+    Flow,
+    OnOff,
+    ScenarioError,
+    Tcp,
+    Tcplib,
+    Transfer,
+    Transport,
+    Uniform,
+    kernel,
+    topologies,
+)
 from dumbbell.evaluation.algorithm import algorithm
 
 
@@ -62,7 +74,8 @@ BUILT = any(built.version.startswith("6.12.") for built in kernel.kernels())
 
 
 @pytest.mark.parametrize(
-    "name", ["quinn", "smoltcp", pytest.param("linux", marks=pytest.mark.skipif(not BUILT, reason="no kernel"))]
+    "name",
+    ["quinn", "smoltcp", pytest.param("linux", marks=pytest.mark.skipif(not BUILT, reason="no kernel"))],
 )
 @pytest.mark.parametrize("source", [Cbr(rate="1 Mbit/s"), OnOff(rate="2 Mbit/s"), Tcplib(interarrival="1 s")])
 def test_an_application_with_a_rate_of_its_own_writes_the_same_over_any_transport(name, source):
@@ -166,6 +179,35 @@ def test_why_ends_with_the_connection():
     run = dumbbell.run(scenario(Transport("quinn"), source=Transfer(size="100 kB")))
     last = run.why("f1").events.iloc[-1]
     assert (last.kind, last.time_s) == ("completed", pytest.approx(run.flow("f1").completion_s))
+
+
+def test_a_stack_is_compared_with_its_twin_in_one_sweep():
+    start = Uniform(uniform=("0 s", "1 s"))
+    base = scenario("cubic", "cubic", duration="10 s", start=start)
+    senders = [Tcp(congestion="cubic"), Transport("quinn"), Transport("smoltcp")]
+    runs = dumbbell.sweep(base, {"flows.f1.tcp": senders}, runs=2, progress=False)
+    first = runs.flows[runs.flows.name == "f1"]
+    named = first["flows.f1.tcp"].drop_duplicates().tolist()
+    assert [("quinn" in text, "smoltcp" in text) for text in named] == [
+        (False, False),
+        (True, False),
+        (False, True),
+    ]
+    assert first.fingerprint.nunique() == 6
+    # And back again.
+    carried = base.with_values({"flows.f1.tcp": Transport("quinn")})
+    assert carried.with_values({"flows.f1.tcp": "cubic"}).hash == base.hash
+    with pytest.raises(ScenarioError, match="states a transport"):
+        base.with_values({"flows.f1.tcp": "cubic", "flows.f1.transport": "quinn"})
+
+
+def test_an_evaluation_compares_a_stack_with_its_twin(tmp_path):
+    done = dumbbell.evaluate(
+        "quinn:cubic", against=["cubic"], quick=True, only=["response", "iot"], output=tmp_path
+    )
+    # Windows of 4 segments of 100 bytes are no setting of quinn.
+    assert done.verdicts["iot"] == "not applicable"
+    assert done.verdicts["response"] in ("pass", "undecided", "worse than the baselines")
 
 
 def test_a_module_of_the_kernel_runs_only_if_it_is_allowed(tmp_path):

@@ -33,6 +33,7 @@ from dumbbell.scenario import builders, declared
 from dumbbell.scenario.opportunities import with_traces
 from dumbbell.scenario.units import suggest_unit
 from dumbbell.shown import html_of
+from dumbbell.transports import Transport
 
 if TYPE_CHECKING:
     from dumbbell.documents import Form
@@ -331,7 +332,8 @@ class Scenario(Part):
             addressed by their name, by their index from 0, or all at once by ``*``: ``links.r1-r2.delay``,
             ``probes.0.period``, ``flows.*.tcp.mechanisms.A``. ``None`` takes a field out, so that its
             default applies. A short form on the way (``tcp = "vegas"``, ``mechanisms = "ABC"``) is written
-            out first.
+            out first. A `Transport` in the place of a flow's ``tcp`` becomes its ``transport``, and a ``tcp``
+            replaces a transport.
 
         Raises
         ------
@@ -360,8 +362,20 @@ class Scenario(Part):
         for address, value in values.items():
             if not isinstance(address, str):
                 raise refusal("values", address, 'addresses such as "links.r1-r2.rate"')
-            addressing.set_value(data, address, None if value is None else plain(value, address), resolved)
+            for place, new in _of_senders(address, value, values):
+                addressing.set_value(data, place, None if new is None else plain(new, place), resolved)
         return type(self).from_dict(data)
+
+
+def _of_senders(address: str, value: Any, values: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return a change with the one that it implies: of ``tcp`` and ``transport``, a flow has one."""
+    flow, _, field = address.rpartition(".")
+    other = f"{flow}.transport"
+    if field != "tcp" or "." not in flow or value is None:
+        return [(address, value)]
+    if isinstance(value, Transport):
+        return [(address, None), (other, value)]
+    return [(address, value)] if other in values else [(other, None), (address, value)]
 
 
 def _completed(data: dict[str, Any], folder: Path) -> dict[str, Any]:
