@@ -174,3 +174,63 @@ impl CarriedJournal {
         fields.into_iter().filter(|&(_, known)| is_unknown(known)).map(|(name, _)| name).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The journal of a connection, after steps that show these windows and packets lost.
+    fn told(
+        steps: &[(u64, f64, u64)],
+        act: impl Fn(&mut CarriedJournal, u64),
+    ) -> Vec<(u64, CarriedKind, &'static str)> {
+        let mut journal = CarriedJournal::default();
+        for &(at, cwnd, lost) in steps {
+            act(&mut journal, at);
+            let shown = Shown { mss: 1000, cwnd: Some(cwnd), lost: Some(lost), ..Shown::default() };
+            journal.on_state(Place { at: Time(at), connection: 1 }, &shown);
+        }
+        assert_eq!(journal.mss(), 1000);
+        assert!(!journal.lacks().contains(&"congestion window") && journal.lacks().contains(&"pacing rate"));
+        journal.entries.iter().map(|entry| (entry.at.0, entry.kind, entry.occasion)).collect()
+    }
+
+    #[test]
+    fn an_instant_is_told_in_order_with_its_occasion() {
+        let sent = |segments| CarriedKind::Sent(Sending { segments, packets: 2, bytes: 1_540 });
+        let act = |journal: &mut CarriedJournal, at: u64| {
+            match at {
+                20 => journal.on_arrival(1),
+                30 => journal.on_wake(Time(at)),
+                _ => {}
+            }
+            journal.on_packet(1, 1500, true);
+            journal.on_packet(1, 40, false);
+        };
+        assert_eq!(
+            told(&[(10, 1e4, 0), (20, 7e3, 3), (30, 7e3, 3), (40, 8e3, 3)], act),
+            [
+                // Nothing is known of the time before the first instant.
+                (10, sent(1), "application"),
+                (20, CarriedKind::Ack, "ack"),
+                (20, CarriedKind::Loss, "ack"),
+                (20, CarriedKind::Decision, "ack"),
+                (20, sent(1), "ack"),
+                (30, sent(1), "timer"),
+                (40, CarriedKind::Decision, "application"),
+                (40, sent(1), "application"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wake_without_effect_leaves_no_entry() {
+        let act = |journal: &mut CarriedJournal, at: u64| {
+            if at == 10 {
+                journal.on_packet(1, 1500, true);
+            }
+            journal.on_wake(Time(at));
+        };
+        assert_eq!(told(&[(10, 1e4, 0), (20, 1e4, 0), (30, 1e4, 0)], act).len(), 1);
+    }
+}

@@ -246,10 +246,7 @@ impl<'a> Simulation<'a> {
                     self.on_flow(flow);
                 }
                 Event::Stack(number) => self.on_stack_deadline(number),
-                Event::CarriedWrite(connection) => {
-                    self.network.events.pop_other();
-                    self.on_carried_write(connection);
-                }
+                Event::CarriedWrite(connection) => self.on_carried_write(connection),
             }
             if self.is_complete() {
                 last = at;

@@ -338,8 +338,10 @@ impl Simulation<'_> {
         }
     }
 
-    /// The application of a conversation writes, unless it has stopped.
+    /// The event of an application: that of a conversation writes, unless it has stopped.
+    #[inline(never)]
     pub(super) fn on_carried_write(&mut self, connection: u32) {
+        self.network.events.pop_other();
         let known = &self.stacks.connections[connection as usize];
         let (flow, is_open) = (known.flow, known.is_open && known.writes_on);
         let next = known.writer.as_ref().and_then(|writer| writer.next);

@@ -376,6 +376,5 @@ fn a_transport_is_completed_and_others_are_refused() {
     assert!(refused("transport", json!({ "window": 3 })).contains("name"));
     assert!(refused("transport", json!({ "name": "fixed", "version": "2" })).contains("version"));
     assert!(refused("tcp", json!("reno")).contains("has its own rules"));
-    assert!(refused("source", json!("tcplib")).contains("tcplib"));
-    assert!(refused("source", json!("cbr")).contains("datagrams"));
+    assert!(refused("source", json!("media")).contains("reports"));
 }

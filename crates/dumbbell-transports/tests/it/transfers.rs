@@ -132,6 +132,28 @@ fn what_a_connection_shows_is_in_its_units() {
 }
 
 #[test]
+fn the_pacing_rate_of_bbr_is_shown_without_the_cycle_that_the_system_draws() {
+    let rates = || -> Vec<f64> {
+        let mut run = Run::new(&scenario(""), json!({ "name": "quinn", "congestion": "bbr" }), 1);
+        run.open(0, u64::MAX, false);
+        let mut rates = Vec::new();
+        for at in 10..80 {
+            run.until(Time(at * 100_000_000));
+            rates.extend(run.shown(0).pacing_rate);
+        }
+        rates
+    };
+    let shown = rates();
+    assert_eq!(rates(), shown);
+    // Its gains are 1.25 and 0.75 in two of eight phases.
+    assert!(shown.len() == 70 && shown.iter().all(|rate| (9.4e6..10.2e6).contains(rate)), "{shown:?}");
+    let mut cubic = Run::new(&scenario(""), json!({ "name": "quinn" }), 1);
+    cubic.open(0, u64::MAX, false);
+    cubic.until(Time(1_000_000_000));
+    assert_eq!(cubic.shown(0).pacing_rate, None);
+}
+
+#[test]
 fn endless_data_ends_within_a_second_after_its_application() {
     for stated in all() {
         let mut run = Run::new(&scenario(""), stated.clone(), 1);
