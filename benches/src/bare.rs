@@ -94,7 +94,8 @@ impl Bare {
                 | Event::Departure(_)
                 | Event::Deadline(_)
                 | Event::Write(_)
-                | Event::Stack(_) => {
+                | Event::Stack(_)
+                | Event::CarriedWrite(_) => {
                     self.events.pop_other();
                 }
             }
