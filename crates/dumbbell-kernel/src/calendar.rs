@@ -45,6 +45,9 @@ pub const GUEST_PART: (u64, usize) = ((PAGE + CLIENT) as u64, 16);
 /// Where the times in the shared memory are, in bytes.
 const TIMES: u64 = 8;
 
+/// What a guest says when it waits because it has nothing to do, see `tree.toml`.
+const IDLE: u64 = 1;
+
 /// A client reads and writes times in the shared memory; and it wants to run.
 const TIME_SHARE: u32 = 1;
 const WANTS_TO_RUN: u32 = 1;
@@ -87,6 +90,8 @@ pub struct Calendar {
     now: u64,
     request: u64,
     is_waiting: bool,
+    /// Nothing runs in the guest while it waits.
+    is_idle: bool,
     /// The guest uses the shared memory.
     is_shared: bool,
     sequence: u32,
@@ -94,7 +99,14 @@ pub struct Calendar {
 
 impl Default for Calendar {
     fn default() -> Self {
-        Calendar { now: 0, request: FOREVER, is_waiting: false, is_shared: false, sequence: 0 }
+        Calendar {
+            now: 0,
+            request: FOREVER,
+            is_waiting: false,
+            is_idle: false,
+            is_shared: false,
+            sequence: 0,
+        }
     }
 }
 
@@ -112,6 +124,18 @@ impl Calendar {
     /// True if the guest waits for its turn.
     pub fn is_waiting(&self) -> bool {
         self.is_waiting
+    }
+
+    /// The guest is interrupted. True if what it wants is known without asking: to run now if it is idle, and nothing if
+    /// it runs already. One that waits while a program runs may have the interrupt still before it.
+    pub fn interrupt(&mut self) -> bool {
+        if self.is_waiting {
+            if !self.is_idle || !self.is_shared {
+                return false;
+            }
+            self.request = self.now;
+        }
+        self.is_shared
     }
 
     /// Time has passed while the guest waits, not beyond its request. It learns of that when it asks.
@@ -200,6 +224,7 @@ impl Calendar {
                     return Err(ClockError::Waiting);
                 }
                 self.is_waiting = true;
+                self.is_idle = time == IDLE;
                 Ok(if self.is_shared { Answer::None } else { acknowledged(0) })
             }
             GET => Ok(acknowledged(self.now)),
@@ -281,6 +306,22 @@ mod tests {
         assert_eq!(calendar.on_shared(&message(1, 1, 59)), Err(ClockError::Backwards(60, 59)));
         calendar.on_shared(&message(1, 1, 60)).expect("it wants to run");
         assert_eq!(calendar.grant(), message(RUN, 1, 60));
+    }
+
+    #[test]
+    fn only_an_idle_guest_runs_at_once_when_it_is_interrupted() {
+        let mut calendar = Calendar::default();
+        calendar.on_shared(&message(1, 0, 0)).expect("it runs");
+        let mut interrupted = |waits: u64| {
+            told(&mut calendar, WAIT, waits).expect("it waits");
+            calendar.on_shared(&message(1, 1, 70)).expect("it wants to run");
+            let told = (calendar.interrupt(), calendar.request());
+            calendar.grant();
+            told
+        };
+        assert_eq!(interrupted(IDLE), (true, Some(0)));
+        assert_eq!(interrupted(0), (false, Some(70)));
+        assert!(calendar.interrupt(), "it runs");
     }
 
     #[test]

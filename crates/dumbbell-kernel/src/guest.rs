@@ -261,7 +261,8 @@ impl Guest {
         self.interrupt(device, TO_GUEST)
     }
 
-    /// Tells the guest that buffers were given back, and serves its clock until it has taken note.
+    /// Tells the guest that buffers were given back. A signal lets it take note before it reads anything else. If what it
+    /// wants then is not known, its clock is served until it has taken note.
     fn interrupt(&mut self, device: usize, ring: usize) -> Result<(), String> {
         let link = &self.links[device];
         if !link.wants_interrupt(ring) {
@@ -270,7 +271,11 @@ impl Guest {
         let Some(interrupts) = link.interrupts.clone() else {
             return Err(self.broken("it takes no interrupts"));
         };
-        send(&interrupts, &vhost::interrupt(ring)).map_err(|error| self.lost(error))?;
+        let is_known = self.calendar.interrupt();
+        send(&interrupts, &vhost::interrupt(ring, !is_known)).map_err(|error| self.lost(error))?;
+        if is_known {
+            return Ok(());
+        }
         // With shared memory, it says nothing else before its answer.
         while !self.calendar.is_shared() && !self.wait(&[interrupts.as_fd(), self.clock.as_fd()])?[0] {
             self.on_clock()?;
@@ -278,8 +283,7 @@ impl Guest {
         let mut answer = [0; vhost::INTERRUPT_ANSWER];
         self.receive(interrupts.as_fd(), &mut answer)?;
         vhost::check_interrupt_answer(&answer).map_err(|error| self.broken(error))?;
-        let has_asked = self.calendar.is_shared() && self.calendar.is_waiting();
-        if has_asked { self.read_shared() } else { Ok(()) }
+        if self.calendar.is_shared() { self.read_shared() } else { Ok(()) }
     }
 
     /// Serves the guest until it waits for time.
@@ -411,7 +415,12 @@ impl Guest {
         let taken =
             self.links[device].take_frames(&mut self.buffer, |frame| self.frames.push_back((device, frame)));
         taken.map_err(|error| self.broken(error))?;
-        if self.frames.len() > before { self.interrupt(device, FROM_GUEST) } else { Ok(()) }
+        if self.frames.len() == before {
+            return Ok(());
+        }
+        // An interrupt while it waited has shortened the instant for which it needs not ask.
+        self.share()?;
+        self.interrupt(device, FROM_GUEST)
     }
 
     fn hangs(&self) -> String {

@@ -137,9 +137,10 @@ impl Link {
         buffer.extend(frame);
         let ring = &mut self.device.rings[TO_GUEST];
         ring.look(&self.memory)?;
-        let offered = ring.take(&self.memory)?.ok_or(RingError::Room(buffer.len() as u64))?;
+        let offered = ring.take()?.ok_or(RingError::Room(buffer.len() as u64))?;
         offered.write(&self.memory, buffer)?;
-        ring.give_back(&self.memory, &offered, buffer.len() as u32)
+        ring.give_back(&offered, buffer.len() as u32);
+        ring.publish(&self.memory)
     }
 
     /// Takes the frames that the guest has put into its ring, with the help of a buffer.
@@ -154,12 +155,12 @@ impl Link {
     ) -> Result<(), RingError> {
         let ring = &mut self.device.rings[FROM_GUEST];
         ring.look(&self.memory)?;
-        while let Some(offered) = ring.take(&self.memory)? {
+        while let Some(offered) = ring.take()? {
             offered.read(&self.memory, buffer)?;
-            ring.give_back(&self.memory, &offered, 0)?;
+            ring.give_back(&offered, 0);
             sent(buffer).map(&mut take);
         }
-        Ok(())
+        ring.publish(&self.memory)
     }
 
     /// The next whole message. The descriptors that it brings are taken.

@@ -11,7 +11,13 @@ const MOST_DESCRIPTORS: usize = 64;
 const MOST_BYTES: u64 = 1 << 17;
 
 /// Size of a descriptor, in bytes.
-const DESCRIPTOR: u64 = 16;
+const DESCRIPTOR: usize = 16;
+
+/// Where the elements of the available and of the used ring begin, after flags and index, in bytes.
+const IN_RING: usize = 4;
+
+/// Size of an element of the used ring, in bytes.
+const USED: usize = 8;
 
 const NEXT: u16 = 1;
 const WRITE: u16 = 2;
@@ -67,16 +73,6 @@ pub trait Memory {
     fn write_at(&self, address: u64, bytes: &[u8]) -> Result<(), RingError>;
 }
 
-fn read_array<const N: usize>(memory: &impl Memory, address: u64) -> Result<[u8; N], RingError> {
-    let mut bytes = [0; N];
-    memory.read_at(address, &mut bytes)?;
-    Ok(bytes)
-}
-
-fn offset(address: u64, by: u64) -> Result<u64, RingError> {
-    address.checked_add(by).ok_or(RingError::Memory(address, by))
-}
-
 /// A piece of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
@@ -124,7 +120,8 @@ impl Buffer {
     }
 }
 
-/// A virtqueue, with the addresses of its three parts.
+/// A virtqueue, with the addresses of its three parts and a copy of each. A part is read or written as a whole, because a
+/// call of the system costs more than a page that is copied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ring {
     size: u16,
@@ -136,6 +133,19 @@ pub struct Ring {
     offered: u16,
     /// The guest wanted to be told of buffers that were given back, when that was read last.
     wants_interrupt: bool,
+    /// The descriptors when they were read last.
+    table: Vec<u8>,
+    /// The available ring when it was read last.
+    offers: Vec<u8>,
+    /// The used ring, in which only the device writes.
+    given: Vec<u8>,
+    /// End of what is not yet written of the used ring.
+    unwritten: usize,
+}
+
+/// Two bytes of a part of a ring.
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 impl Ring {
@@ -149,6 +159,11 @@ impl Ring {
             .ok()
             .filter(|size| size.is_power_of_two() && *size <= 1 << 15)
             .ok_or(RingError::Size(size))?;
+        let size = usize::from(self.size);
+        self.table = vec![0; size * DESCRIPTOR];
+        self.offers = vec![0; IN_RING + size * 2];
+        self.given = vec![0; IN_RING + size * USED];
+        self.unwritten = 0;
         Ok(())
     }
 
@@ -171,13 +186,13 @@ impl Ring {
         if self.size == 0 {
             return Ok(());
         }
-        let [flags0, flags1, index0, index1] = read_array(memory, self.available)?;
-        self.wants_interrupt = u16::from_le_bytes([flags0, flags1]) & NO_INTERRUPT == 0;
-        self.offered = u16::from_le_bytes([index0, index1]);
+        memory.read_at(self.available, &mut self.offers)?;
+        self.wants_interrupt = u16_at(&self.offers, 0).is_some_and(|flags| flags & NO_INTERRUPT == 0);
+        self.offered = u16_at(&self.offers, 2).unwrap_or(self.next);
         if self.offered.wrapping_sub(self.next) > self.size {
             return Err(RingError::Index(self.offered));
         }
-        Ok(())
+        if self.offered == self.next { Ok(()) } else { memory.read_at(self.descriptors, &mut self.table) }
     }
 
     /// True if the guest wants to be told of buffers that were given back.
@@ -190,26 +205,25 @@ impl Ring {
     /// # Errors
     ///
     /// The guest states what cannot be.
-    pub fn take(&mut self, memory: &impl Memory) -> Result<Option<Buffer>, RingError> {
+    pub fn take(&mut self) -> Result<Option<Buffer>, RingError> {
         if self.next == self.offered {
             return Ok(None);
         }
-        let place = u64::from(self.next % self.size.max(1)) * 2 + 4;
-        let head = u16::from_le_bytes(read_array(memory, offset(self.available, place)?)?);
-        let pieces = self.pieces(memory, head)?;
+        let place = IN_RING + usize::from(self.next % self.size.max(1)) * 2;
+        let head = u16_at(&self.offers, place).ok_or(RingError::Index(self.next))?;
+        let pieces = self.pieces(head)?;
         self.next = self.next.wrapping_add(1);
         Ok(Some(Buffer { head, pieces }))
     }
 
-    fn pieces(&self, memory: &impl Memory, head: u16) -> Result<Vec<Piece>, RingError> {
+    fn pieces(&self, head: u16) -> Result<Vec<Piece>, RingError> {
         let mut pieces = Vec::with_capacity(2);
         let (mut index, mut total) = (head, 0);
         loop {
-            if index >= self.size {
+            let descriptor = self.table.get(usize::from(index) * DESCRIPTOR..).and_then(<[u8]>::first_chunk);
+            let Some(&[a0, a1, a2, a3, a4, a5, a6, a7, l0, l1, l2, l3, f0, f1, n0, n1]) = descriptor else {
                 return Err(RingError::Descriptor(index));
-            }
-            let place = offset(self.descriptors, u64::from(index) * DESCRIPTOR)?;
-            let [a0, a1, a2, a3, a4, a5, a6, a7, l0, l1, l2, l3, f0, f1, n0, n1] = read_array(memory, place)?;
+            };
             let address = u64::from_le_bytes([a0, a1, a2, a3, a4, a5, a6, a7]);
             let length = u32::from_le_bytes([l0, l1, l2, l3]);
             let flags = u16::from_le_bytes([f0, f1]);
@@ -225,21 +239,27 @@ impl Ring {
         }
     }
 
-    /// Gives a buffer back, into which `written` bytes were written. Buffers return in the order in which they were
-    /// taken.
+    /// Gives a buffer back, into which `written` bytes were written, with the next [`Ring::publish`]. Buffers return in
+    /// the order in which they were taken.
+    pub fn give_back(&mut self, buffer: &Buffer, written: u32) {
+        // Nothing is held between calls, so that as many buffers were given back before as were taken.
+        let begin = IN_RING + usize::from(self.next.wrapping_sub(1) % self.size.max(1)) * USED;
+        self.given[begin..begin + 2].copy_from_slice(&buffer.head.to_le_bytes());
+        self.given[begin + 4..begin + USED].copy_from_slice(&written.to_le_bytes());
+        self.given[2..IN_RING].copy_from_slice(&self.next.to_le_bytes());
+        self.unwritten = self.unwritten.max(begin + USED);
+    }
+
+    /// Writes which buffers were given back.
     ///
     /// # Errors
     ///
     /// The ring is not in the shared memory.
-    pub fn give_back(&self, memory: &impl Memory, buffer: &Buffer, written: u32) -> Result<(), RingError> {
-        // Nothing is held between calls, so that as many buffers were given back before as were taken.
-        let index = self.next.wrapping_sub(1);
-        let mut element = [0; 8];
-        element[..2].copy_from_slice(&buffer.head.to_le_bytes());
-        element[4..].copy_from_slice(&written.to_le_bytes());
-        let place = u64::from(index % self.size.max(1)) * 8 + 4;
-        memory.write_at(offset(self.used, place)?, &element)?;
-        memory.write_at(offset(self.used, 2)?, &self.next.to_le_bytes())
+    pub fn publish(&mut self, memory: &impl Memory) -> Result<(), RingError> {
+        match std::mem::take(&mut self.unwritten) {
+            0 => Ok(()),
+            end => memory.write_at(self.used, &self.given[..end]),
+        }
     }
 }
 
@@ -284,12 +304,18 @@ mod tests {
         (ring, Bytes(RefCell::new(vec![0; 0x1000])))
     }
 
+    fn read_array<const N: usize>(memory: &Bytes, address: u64) -> [u8; N] {
+        let mut bytes = [0; N];
+        memory.read_at(address, &mut bytes).expect("in memory");
+        bytes
+    }
+
     fn describe(memory: &Bytes, index: u64, address: u64, length: u32, flags: u16, next: u16) {
         let mut bytes = address.to_le_bytes().to_vec();
         bytes.extend(length.to_le_bytes());
         bytes.extend(flags.to_le_bytes());
         bytes.extend(next.to_le_bytes());
-        memory.write_at(index * DESCRIPTOR, &bytes).expect("a descriptor");
+        memory.write_at(index * DESCRIPTOR as u64, &bytes).expect("a descriptor");
     }
 
     fn offer(memory: &Bytes, place: u64, head: u16, index: u16) {
@@ -305,16 +331,17 @@ mod tests {
         memory.write_at(0x400, b"abc").expect("there");
         memory.write_at(0x500, b"de").expect("there");
         ring.look(&memory).expect("in memory");
-        assert_eq!(ring.take(&memory), Ok(None));
+        assert_eq!(ring.take(), Ok(None));
         offer(&memory, 0, 2, 1);
         ring.look(&memory).expect("in memory");
-        let buffer = ring.take(&memory).expect("valid").expect("a buffer");
+        let buffer = ring.take().expect("valid").expect("a buffer");
         let mut bytes = Vec::new();
         buffer.read(&memory, &mut bytes).expect("in memory");
         assert_eq!(bytes, b"abcde");
-        ring.give_back(&memory, &buffer, 0).expect("in memory");
-        assert_eq!(read_array(&memory, 0x200), Ok([0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0]));
-        assert_eq!(ring.take(&memory), Ok(None));
+        ring.give_back(&buffer, 7);
+        ring.publish(&memory).expect("in memory");
+        assert_eq!(read_array(&memory, 0x200), [0, 0, 1, 0, 2, 0, 0, 0, 7, 0, 0, 0]);
+        assert_eq!(ring.take(), Ok(None));
         assert!(ring.wants_interrupt());
         memory.write_at(0x100, &NO_INTERRUPT.to_le_bytes()).expect("there");
         ring.look(&memory).expect("in memory");
@@ -328,9 +355,9 @@ mod tests {
         describe(&memory, 1, 0x500, 2, WRITE, 0);
         offer(&memory, 0, 0, 1);
         ring.look(&memory).expect("in memory");
-        let buffer = ring.take(&memory).expect("valid").expect("a buffer");
+        let buffer = ring.take().expect("valid").expect("a buffer");
         assert_eq!(buffer.write(&memory, b"abcd"), Ok(()));
-        assert_eq!(read_array(&memory, 0x500), Ok(*b"cd"));
+        assert_eq!(read_array(&memory, 0x500), *b"cd");
         assert_eq!(buffer.write(&memory, b"abcde"), Err(RingError::Room(5)));
     }
 
@@ -342,7 +369,7 @@ mod tests {
             offer(&memory, 0, 0, 1);
             change(&mut ring, &memory);
             ring.look(&memory)?;
-            let buffer = ring.take(&memory)?.ok_or(RingError::Chain)?;
+            let buffer = ring.take()?.ok_or(RingError::Chain)?;
             buffer.read(&memory, &mut Vec::new())
         };
         assert_eq!(taken(&|_, _| ()), Ok(()));
@@ -358,7 +385,7 @@ mod tests {
             taken(&|_, memory| describe(memory, 0, u64::MAX, 2, 0, 0)),
             Err(RingError::Memory(u64::MAX, 2))
         );
-        assert_eq!(taken(&|ring, _| ring.place(0, u64::MAX, 0)), Err(RingError::Memory(u64::MAX, 4)));
+        assert_eq!(taken(&|ring, _| ring.place(0, u64::MAX, 0)), Err(RingError::Memory(u64::MAX, 12)));
         for size in [0, 3, 1 << 16, u32::MAX] {
             assert_eq!(Ring::default().resize(size), Err(RingError::Size(size)));
         }

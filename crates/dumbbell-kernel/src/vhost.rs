@@ -319,10 +319,10 @@ fn regions(payload: &mut Payload<'_>) -> Result<Vec<Region>, VhostError> {
         .collect()
 }
 
-/// The message that interrupts the guest because of a ring.
-pub fn interrupt(ring: usize) -> Vec<u8> {
+/// The message that interrupts the guest because of a ring, and whether the guest answers it.
+pub fn interrupt(ring: usize, is_answered: bool) -> Vec<u8> {
     let state = [(ring as u32).to_le_bytes(), [0; 4]].concat();
-    Header::message(VRING_CALL, NEED_REPLY, &state)
+    Header::message(VRING_CALL, if is_answered { NEED_REPLY } else { 0 }, &state)
 }
 
 /// Size of the answer to an interrupt, in bytes.
@@ -450,7 +450,8 @@ mod tests {
             let bytes = Header::message(VRING_CALL, flags, &status.to_le_bytes());
             check_interrupt_answer(&bytes.try_into().expect("20 bytes"))
         };
-        assert_eq!(interrupt(1).len(), INTERRUPT_ANSWER);
+        assert_eq!(interrupt(1, true).len(), INTERRUPT_ANSWER);
+        assert_eq!(interrupt(1, false)[4..8], VERSION.to_le_bytes());
         assert_eq!(answer(REPLY, 0), Ok(()));
         assert_eq!(answer(REPLY, 1), Err(VhostError::Refused(1)));
         assert_eq!(answer(NEED_REPLY, 0), Err(VhostError::Flags(9)));

@@ -1,6 +1,6 @@
 //! A guest ends with what has started it, and a guest that hangs ends the run.
 
-use crate::harness::{guest, spec, started, trees};
+use crate::harness::{descendants, guest, spec, started, trees, with_descendants};
 use dumbbell_kernel::host::LinuxHost;
 use dumbbell_sim::transport::Stack;
 use dumbbell_units::Time;
@@ -12,17 +12,6 @@ use std::time::Duration;
 
 /// The variable that makes this program start a guest and wait.
 const CHILD: &str = "DUMBBELL_KERNEL_TEST_CHILD";
-
-/// The processes below another one, whichever of its threads has started them.
-fn descendants(process: u32) -> Vec<u32> {
-    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    let texts =
-        threads.map(|thread| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default());
-    let children: Vec<u32> = texts
-        .flat_map(|text| text.split_whitespace().filter_map(|number| number.parse().ok()).collect::<Vec<_>>())
-        .collect();
-    children.iter().flat_map(|child| [vec![*child], descendants(*child)].concat()).collect()
-}
 
 fn is_alive(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
@@ -60,8 +49,7 @@ fn nothing_is_left_when_a_run_ends() {
         let stack = guest(tree, Duration::from_secs(30));
         // Guests of other tests may have a name for an instant.
         assert!((0..1000).any(|_| left().is_empty()), "nothing has a name while it runs: {:?}", left());
-        let starter = stack.guest().process();
-        let processes = [vec![starter], descendants(starter)].concat();
+        let processes = with_descendants(stack.guest().process());
         assert!(processes.len() >= 3, "a starter, a guest, and the process of its agent: {processes:?}");
         drop(stack);
         assert!(vanish(&processes), "{tree}: {processes:?}");

@@ -63,6 +63,22 @@ pub fn guest(tree: &str, limit: Duration) -> Linux {
     Linux::start(&start, &settings, [(0, "reno".to_owned())].into()).expect("a guest")
 }
 
+/// The processes below another one, whichever of its threads has started them.
+pub fn descendants(process: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let texts =
+        threads.map(|thread| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default());
+    let children: Vec<u32> = texts
+        .flat_map(|text| text.split_whitespace().filter_map(|number| number.parse().ok()).collect::<Vec<_>>())
+        .collect();
+    children.iter().flat_map(|child| [vec![*child], descendants(*child)].concat()).collect()
+}
+
+/// A process and those below it.
+pub fn with_descendants(process: u32) -> Vec<u32> {
+    [vec![process], descendants(process)].concat()
+}
+
 /// What a run has given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
