@@ -68,6 +68,42 @@ def test_what_is_no_tree_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert list(folder.glob("*")) == []
 
 
+def test_what_the_release_lacks_is_fetched_from_later_ones(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    calls = []
+
+    def run(*command: str, folder: Path | None = None) -> str:
+        calls.append(command)
+        if command[:4] == ("apt-get", "-q", "download", "linux-source-9.9") and len(command) == 4:
+            raise MachineError("there is none")
+        if command[2] == "download":
+            assert folder is not None
+            (folder / "linux-source-9.9.deb").touch()
+        return ""
+
+    monkeypatch.setattr(building, "_run", run)
+    monkeypatch.setattr(building, "KEYRING", tmp_path)
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    with pytest.raises(MachineError, match=f"apt install {tmp_path.stem}"):
+        building._package("9.9", tmp_path, lambda _text: None)
+    monkeypatch.setattr(building, "KEYRING", tmp_path / "keys.gpg")
+    (tmp_path / "keys.gpg").touch()
+    calls.clear()
+    told: list[str] = []
+    archive = building._package("9.9", tmp_path, told.append)
+    assert archive.relative_to(tmp_path).as_posix() == "package/usr/src/linux-source-9.9.tar.xz"
+    assert told == [
+        "fetching linux-source-9.9",
+        "fetching linux-source-9.9 from Debian stable, stable-backports, testing, unstable",
+    ]
+    assert [command[2] for command in calls[:3]] == ["download", "update", "download"]
+    # Neither the sources nor the lists of the machine change.
+    assert f"--option=Dir::State={tmp_path / 'apt'}" in calls[1]
+    assert "--option=Dir::Etc::SourceParts=/dev/null" in calls[1]
+    assert "signed-by=" in (tmp_path / "apt" / "sources.list").read_text()
+
+
 def test_a_build_that_fails_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: Path
 ) -> None:
@@ -89,10 +125,11 @@ def test_each_change_of_the_tree_has_a_reason(tmp_path: Path) -> None:
         assert edit["why"].endswith(".")
         path = tmp_path / edit["file"]
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"before\n{edit['before']}after\n")
+        with path.open("a") as file:
+            file.write(f"before\n{edit['before']}after\n")
     building._edit(tmp_path, recipe["edits"])
     for edit in recipe["edits"]:
-        assert (tmp_path / edit["file"]).read_text() == f"before\n{edit['after']}after\n"
+        assert f"before\n{edit['after']}after\n" in (tmp_path / edit["file"]).read_text()
     with pytest.raises(MachineError, match="arch/um/Kconfig"):
         building._edit(tmp_path, recipe["edits"])
     assert {"64BIT", "UML_TIME_TRAVEL_SUPPORT", "VIRTIO_UML", "MODULES"} <= set(recipe["options"])

@@ -2,12 +2,15 @@
 //
 // The engine sends commands as Ethernet frames to the third device, and gets answers there. `eth0` is the sending host
 // and `eth1` the receiving one, each in a namespace of its own. Connections are distinguished by their ports. The
-// receiver reads everything as it comes. Nothing here reads a clock, so that commands cost no simulated time.
+// receiver reads everything as it comes, in the kernel: a thread for each connection waits for more than will ever come, and
+// what has arrived is discarded without a return to this program. Nothing here reads a clock, so that commands cost no
+// simulated time.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -15,6 +18,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,6 +41,8 @@
 // Bytes that a read may discard at once, and that a write may take.
 #define READ_BYTES (1 << 30)
 #define WRITE_BYTES (1 << 16)
+// Most threads that read at the same time. Further connections are read when something has arrived, which takes longer.
+#define READERS 128
 
 // Commands, and the answers to them.
 enum kind {
@@ -66,7 +72,7 @@ struct answer {
 	uint8_t unused;
 	uint16_t from;
 	uint32_t info_bytes;
-	uint64_t number; // error, or bytes that the receiver has read
+	uint64_t number; // error, or bytes that the receiver had read at its end
 	uint8_t info[256]; // struct tcp_info
 } __attribute__((packed));
 
@@ -79,7 +85,7 @@ struct end {
 
 enum role { CONTROL, SENDING, RECEIVING, LISTENING };
 
-static int control, polled, control_index, namespaces[3], namespace_count;
+static int control, polled, control_index, namespaces[3], namespace_count, reader_count;
 static struct end senders[PORTS], receivers[PORTS];
 static int listeners[PORTS];
 // What connections showed last that are closed now.
@@ -382,23 +388,10 @@ static void on_sender(uint16_t from, uint32_t events)
 	}
 }
 
-static void on_listener(uint16_t to)
+// Reads from a connection; false if it has ended. MSG_TRUNC: what is read is discarded, without a copy.
+static bool read_from(struct end *end, int flags)
 {
-	struct sockaddr_in peer;
-	socklen_t length = sizeof(peer);
-	int socket = accept4(listeners[to], (void *)&peer, &length, SOCK_NONBLOCK);
-
-	if (socket < 0)
-		return;
-	receivers[ntohs(peer.sin_port)].socket = socket;
-	watch(socket, RECEIVING, ntohs(peer.sin_port), EPOLLIN);
-}
-
-static void on_receiver(uint16_t from)
-{
-	struct end *end = &receivers[from];
-	// MSG_TRUNC: what is read is discarded, without a copy.
-	ssize_t got = recv(end->socket, NULL, READ_BYTES, MSG_TRUNC);
+	ssize_t got = recv(end->socket, NULL, READ_BYTES, MSG_TRUNC | flags);
 
 	if (got > 0) {
 		end->number += got;
@@ -406,6 +399,45 @@ static void on_receiver(uint16_t from)
 		close(end->socket);
 		end->socket = 0;
 	}
+	return end->socket;
+}
+
+static void *read_until_end(void *end)
+{
+	while (read_from(end, MSG_WAITALL))
+		;
+	reader_count--;
+	return NULL;
+}
+
+static bool start_reader(struct end *end)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	if (reader_count == READERS)
+		return false;
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+	if (pthread_create(&thread, &attributes, read_until_end, end))
+		return false;
+	reader_count++;
+	return true;
+}
+
+static void on_listener(uint16_t to)
+{
+	struct sockaddr_in peer;
+	socklen_t length = sizeof(peer);
+	int socket = accept(listeners[to], (void *)&peer, &length);
+	struct end *end = &receivers[ntohs(peer.sin_port)];
+
+	if (socket < 0)
+		return;
+	end->socket = socket;
+	if (!start_reader(end))
+		watch(socket, RECEIVING, ntohs(peer.sin_port), EPOLLIN);
 }
 
 static void on_control(void)
@@ -446,7 +478,7 @@ int main(void)
 				on_sender(port, events[event].events);
 				break;
 			case RECEIVING:
-				on_receiver(port);
+				read_from(&receivers[port], MSG_DONTWAIT);
 				break;
 			case LISTENING:
 				on_listener(port);

@@ -55,6 +55,11 @@ COMPILED_LINE = re.compile(r"\s+(HOST)?(CC|AS|AR|LD)\s")
 # A series such as 6.12, whose sources a Debian package has.
 SERIES = re.compile(r"[0-9]+\.[0-9]+")
 
+# Where Debian has series that the release of this machine lacks, and the keys with which it signs them.
+ARCHIVE = "http://deb.debian.org/debian"
+SUITES = ("stable", "stable-backports", "testing", "unstable")
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
 Progress = Callable[[int, int], None]
 
 
@@ -71,8 +76,8 @@ def build(
     Parameters
     ----------
     tree
-        A series such as ``"6.12"``, whose sources are those of Debian's package ``linux-source-6.12``; or the folder or
-        archive of a kernel's sources, which stay as they are.
+        A series such as ``"6.12"``, whose sources are those of Debian's package ``linux-source-6.12``, of the release of
+        this machine or of a later one; or the folder or archive of a kernel's sources, which stay as they are.
     folder
         The cache, if it is another one.
     keep
@@ -168,13 +173,42 @@ def _package(series: str, work: Path, told: Callable[[str], None]) -> Path:
     told(f"fetching {name}")
     try:
         _run("apt-get", "-q", "download", name, folder=work)
-    except MachineError as error:
-        raise MachineError(
-            f"{error}; `apt-get update` may help, or the backports of the Debian release"
-        ) from error
+    except MachineError:
+        _fetch_from_archive(name, work, told)
     package = next(work.glob("*.deb"))
     _run("dpkg-deb", "--extract", str(package), str(work / "package"))
     return work / "package" / "usr" / "src" / f"{name}.tar.xz"
+
+
+def _fetch_from_archive(name: str, work: Path, told: Callable[[str], None]) -> None:
+    """Fetch a package that the release of this machine lacks, as it is signed by Debian; nothing is installed."""
+    told(f"fetching {name} from Debian {', '.join(SUITES)}")
+    if not KEYRING.is_file():
+        raise MachineError(f"fetching {name} needs {KEYRING}; in Debian: apt install {KEYRING.stem}")
+    place = work / "apt"
+    for folder in (place / "lists" / "partial", place / "archives" / "partial"):
+        make_folder(folder)
+    sources = place / "sources.list"
+    lines = [f"deb [signed-by={KEYRING}] {ARCHIVE} {suite} main\n" for suite in SUITES]
+    write_text(sources, "".join(lines))
+    settings = {
+        "Dir::Etc::SourceList": sources,
+        "Dir::Etc::SourceParts": "/dev/null",
+        "Dir::State": place,
+        "Dir::State::Status": "/dev/null",
+        "Dir::Cache": place,
+        "Acquire::Languages": "none",
+        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled": "false",
+        "APT::Sandbox::User": "root",
+    }
+    options = [f"--option={name}={value}" for name, value in settings.items()]
+    _run("apt-get", "-q", "update", *options)
+    try:
+        _run("apt-get", "-q", "download", name, *options, folder=work)
+    except MachineError as error:
+        raise MachineError(
+            f"{error}; for another series, give the folder or archive of a kernel's sources"
+        ) from error
 
 
 def _edit(sources: Path, edits: Sequence[Mapping[str, Any]]) -> None:

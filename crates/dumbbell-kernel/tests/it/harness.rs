@@ -19,7 +19,7 @@ pub const RATE: &str = "10 Mbit/s";
 /// The series among those known whose kernels are built; a line says if none is.
 pub fn trees() -> Vec<&'static str> {
     let host = LinuxHost::shared();
-    let mut trees = vec!["6.12", "6.1"];
+    let mut trees = vec!["7.2", "6.12", "6.1"];
     trees.retain(|tree| host.complete("f", &spec(tree, &[])).is_ok());
     if trees.is_empty() {
         // Not through the test harness, which would hide it.
