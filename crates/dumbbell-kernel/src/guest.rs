@@ -1,23 +1,30 @@
 //! The process of a guest, and the sockets through which it gets time and frames.
 //!
-//! Nothing of a guest is left behind, however this process ends: its socket has no name while it runs, its memory file
-//! neither, and the program that starts it ends it when this process is gone (`python/dumbbell/kernel/launch.c`).
+//! Nothing of a guest is left behind, however this process ends: the program that starts it names its socket for an
+//! instant, and ends it when this process is gone (`python/dumbbell/kernel/launch.c`); its memory file has no name.
+//!
+//! A guest that ends, hangs or floods is an error that says so, with the last line that its kernel has printed.
 
 use crate::calendar::{self, Answer, Calendar};
 use crate::link::{FROM_GUEST, Link, TO_GUEST};
 use crate::vhost::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags,
+};
+use rustix::net::{SocketType, socket_with};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, IoSlice, Read, Seek, SeekFrom};
+use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
+use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -34,8 +41,28 @@ pub const CONTROL: usize = 2;
 /// The socket that guests know, see `python/dumbbell/kernel/launch.c`.
 const SOCKET: &str = "/proc/self/fd/9";
 
-/// Most bytes that are shown of what a guest has printed.
-const MOST_PRINTED: u64 = 600;
+/// Most bytes that a guest prints, and most of them in which its last line is looked for.
+const MOST_PRINTED: u64 = 1 << 20;
+const LAST_PRINTED: u64 = 1 << 14;
+
+/// Most letters that are shown of what a guest has printed.
+const MOST_SHOWN: usize = 300;
+
+/// What a guest prints is looked at when it has done nothing for this long, and after so many messages.
+const SLICE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+const BETWEEN_LOOKS: u64 = 1024;
+
+/// Most messages of a guest in a millisecond of simulated time, five times as many as a flow of 100 Gbit/s causes, and most
+/// frames that it sends at once.
+const MOST_MESSAGES: u64 = 1 << 18;
+const MOST_FRAMES: usize = 1 << 17;
+const SPAN: u64 = 1_000_000;
+
+/// What the starter adds to the number of the signal that has ended a guest.
+const SIGNALED: i32 = 128;
+
+/// Begin of the line with which a kernel ends.
+const PANIC: &str = "Kernel panic - not syncing: ";
 
 /// How a guest is started.
 #[derive(Clone, Debug)]
@@ -53,7 +80,7 @@ pub struct Start<'a> {
 pub struct Guest {
     child: Child,
     /// The guest lives as long as this is open.
-    life: Option<UnixStream>,
+    life: UnixStream,
     /// What the guest prints.
     printed: File,
     clock: UnixStream,
@@ -63,8 +90,10 @@ pub struct Guest {
     calendar: Calendar,
     /// It has just got the shared memory.
     is_new: bool,
-    limit: Timespec,
-    limit_s: f64,
+    limit: Duration,
+    /// Messages of the guest, and when the present millisecond began, with the messages before.
+    messages: u64,
+    span: (u64, u64),
     /// Frames that it has sent, each with its device.
     frames: VecDeque<(usize, Vec<u8>)>,
     buffer: Vec<u8>,
@@ -114,9 +143,12 @@ impl Guest {
         let shared = file().map_err(failed("no memory for the times of a guest"))?;
         shared.write_all_at(&Calendar::shared(), 0).map_err(failed("no memory for the times of a guest"))?;
         let output = printed.try_clone().map_err(failed("no descriptor for what a guest prints"))?;
-        let (listener, place) = nameless_socket()?;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .map_err(|error| failed("a socket could not be made")(error.into()))?;
+        let place = socket.try_clone().map_err(failed("a socket could not be made"))?;
         let mut command = Command::new(start.kernel.join("launch"));
         command
+            .arg(std::env::temp_dir())
             .arg(start.kernel.join("linux"))
             .args(arguments(start.seed))
             .current_dir(start.kernel.join("root"))
@@ -131,22 +163,22 @@ impl Guest {
         drop(other);
         let mut guest = Guest {
             child,
-            life: Some(life),
+            life,
             printed,
             clock,
             shared,
             links: Vec::new(),
             calendar: Calendar::default(),
             is_new: false,
-            limit: Timespec {
-                tv_sec: start.limit.as_secs() as i64,
-                tv_nsec: start.limit.subsec_nanos().into(),
-            },
-            limit_s: start.limit.as_secs_f64(),
+            limit: start.limit,
+            messages: 0,
+            span: (0, 0),
             frames: VecDeque::new(),
             buffer: Vec::new(),
         };
-        guest.connect(&listener)?;
+        // Its socket listens from now on.
+        guest.receive(guest.life.as_fd(), &mut [0])?;
+        guest.connect(&UnixListener::from(socket))?;
         guest.serve()?;
         Ok(guest)
     }
@@ -165,12 +197,8 @@ impl Guest {
     }
 
     fn accept(&self, listener: &UnixListener) -> Result<UnixStream, String> {
-        let mut ready = [false; DEVICES + 2];
-        match wait(&[listener.as_fd()], &self.limit, &mut ready) {
-            Ok(true) => listener.accept().map(|(socket, _)| socket).map_err(|error| self.broken(error)),
-            Ok(false) => Err(self.hangs()),
-            Err(error) => Err(self.broken(error)),
-        }
+        self.wait(&[listener.as_fd()])?;
+        listener.accept().map(|(socket, _)| socket).map_err(|error| self.broken(error))
     }
 
     /// The clock of the guest.
@@ -325,11 +353,40 @@ impl Guest {
 
     fn wait(&self, descriptors: &[BorrowedFd<'_>]) -> Result<[bool; DEVICES + 2], String> {
         let mut ready = [false; DEVICES + 2];
-        match wait(descriptors, &self.limit, &mut ready) {
-            Ok(true) => Ok(ready),
-            Ok(false) => Err(self.hangs()),
-            Err(error) => Err(self.broken(error)),
+        let slices = self.limit.as_nanos().div_ceil(SLICE.tv_nsec as u128);
+        for _ in 0..slices {
+            match wait(descriptors, &SLICE, &mut ready) {
+                Ok(true) => return Ok(ready),
+                Ok(false) => self.check_printed()?,
+                Err(error) => return Err(self.broken(error)),
+            }
         }
+        let seconds = self.limit.as_secs_f64();
+        Err(format!("the guest has done nothing for {seconds} s of real time{}", self.last_words()))
+    }
+
+    /// The guest has sent something: an error if it does not come to an end.
+    fn count(&mut self) -> Result<(), String> {
+        self.messages += 1;
+        if self.calendar.now() - self.span.0 >= SPAN {
+            self.span = (self.calendar.now(), self.messages);
+        }
+        if self.messages - self.span.1 > MOST_MESSAGES {
+            let words = self.last_words();
+            return Err(format!(
+                "the guest floods: {MOST_MESSAGES} messages in a millisecond of its time{words}"
+            ));
+        }
+        if self.messages.is_multiple_of(BETWEEN_LOOKS) { self.check_printed() } else { Ok(()) }
+    }
+
+    fn check_printed(&self) -> Result<(), String> {
+        let printed = self.printed.metadata().map_err(|error| self.broken(error))?.len();
+        if printed > MOST_PRINTED {
+            let words = self.last_words();
+            return Err(format!("the guest floods: it has printed more than {MOST_PRINTED} bytes{words}"));
+        }
+        Ok(())
     }
 
     /// A message of the clock, if there is one.
@@ -341,6 +398,7 @@ impl Guest {
             Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
             Err(error) => return Err(self.lost(error)),
         }
+        self.count()?;
         if std::mem::take(&mut self.is_new) {
             // It has looked at the shared memory before it says anything further.
             self.read_shared()?;
@@ -397,6 +455,7 @@ impl Guest {
             Ok(_) => {}
             Err(error) => return Err(self.lost(error)),
         }
+        self.count()?;
         loop {
             let next = self.links[device].next_message();
             let Some((reply, event)) = next.map_err(|error| self.broken(error))? else { return Ok(()) };
@@ -418,17 +477,28 @@ impl Guest {
         if self.frames.len() == before {
             return Ok(());
         }
+        if self.frames.len() > MOST_FRAMES {
+            return Err(format!("the guest floods: {MOST_FRAMES} frames at once{}", self.last_words()));
+        }
         // An interrupt while it waited has shortened the instant for which it needs not ask.
         self.share()?;
         self.interrupt(device, FROM_GUEST)
     }
 
-    fn hangs(&self) -> String {
-        format!("the guest has done nothing for {} s of real time{}", self.limit_s, self.last_words())
-    }
-
+    /// A socket of the guest is closed, which is its end.
     fn has_ended(&self) -> String {
-        format!("the guest has ended{}", self.last_words())
+        // Its starter ends now, too, and says how the guest has ended.
+        let _ = self.life.shutdown(Shutdown::Both);
+        let starter = Pid::from_child(&self.child);
+        let status = waitid(WaitId::Pid(starter), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+        let status = status.ok().flatten().and_then(|status| status.exit_status()).unwrap_or(0);
+        match self.last_words() {
+            words if words.contains(PANIC) => format!("the kernel of the guest has panicked{words}"),
+            words if status > SIGNALED => {
+                format!("the guest was ended by signal {}{words}", status - SIGNALED)
+            }
+            words => format!("the guest has ended with status {status}{words}"),
+        }
     }
 
     /// A socket of the guest has an error.
@@ -443,28 +513,26 @@ impl Guest {
         format!("the guest does not do what a guest does: {error}{}", self.last_words())
     }
 
-    /// The end of what the guest has printed, in one line.
+    /// The last line that the guest has printed, or that of its panic, after that of the reason if there is one.
     fn last_words(&self) -> String {
-        let mut text = Vec::new();
-        let mut printed = &self.printed;
-        let end = printed.seek(SeekFrom::End(0)).unwrap_or(0);
-        let read = printed
-            .seek(SeekFrom::Start(end.saturating_sub(MOST_PRINTED)))
-            .and_then(|_| printed.read_to_end(&mut text));
-        let text = String::from_utf8_lossy(&text);
-        let words: Vec<&str> = text.split_whitespace().collect();
-        if read.is_err() || words.is_empty() {
-            String::new()
-        } else {
-            format!("; it said: {}", words.join(" "))
-        }
+        let begin = self.printed.metadata().map_or(0, |file| file.len()).saturating_sub(LAST_PRINTED);
+        let mut bytes = vec![0; LAST_PRINTED as usize];
+        let read = self.printed.read_at(&mut bytes, begin).unwrap_or(0);
+        let text = String::from_utf8_lossy(&bytes[..read]);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let panic = lines.iter().position(|line| line.contains(PANIC));
+        let Some(last) = panic.or(lines.len().checked_sub(1)) else { return String::new() };
+        let has_reason = last > 0 && panic.is_some() && lines[last - 1].starts_with("BUG: ");
+        let words = lines[last - usize::from(has_reason)..=last].join("; ");
+        let shown: String = words.chars().filter(|letter| !letter.is_control()).take(MOST_SHOWN).collect();
+        format!("; it said: {shown}")
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
         // Its starter ends it now, and waits for it.
-        self.life = None;
+        let _ = self.life.shutdown(Shutdown::Both);
         let _ = self.child.wait();
     }
 }
@@ -475,37 +543,6 @@ fn send(to: &UnixStream, bytes: &[u8]) -> Result<(), Errno> {
         Ok(sent) if sent == bytes.len() => Ok(()),
         Ok(_) => Err(Errno::AGAIN),
         Err(error) => Err(error),
-    }
-}
-
-/// A socket that listens and has no name any more, and a descriptor by which its place can be found.
-fn nameless_socket() -> Result<(UnixListener, OwnedFd), String> {
-    let folder = Folder::new()?;
-    let path = folder.0.join("s");
-    let listener = UnixListener::bind(&path).map_err(failed("a socket could not be made"))?;
-    let place = rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .map_err(|error| failed("a socket could not be found")(error.into()))?;
-    Ok((listener, place))
-}
-
-/// A folder for the instant in which a socket has a name.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Self, String> {
-        // A name that another process or thread has is not taken.
-        (0..1000)
-            .map(|number| std::env::temp_dir().join(format!("dumbbell-{}-{number}", std::process::id())))
-            .find(|path| rustix::fs::mkdir(path, Mode::RWXU).is_ok())
-            .map(Folder)
-            .ok_or_else(|| format!("no folder could be made in {}", std::env::temp_dir().display()))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.0.join("s"));
-        let _ = std::fs::remove_dir(&self.0);
     }
 }
 
