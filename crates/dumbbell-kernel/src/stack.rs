@@ -1,8 +1,7 @@
 //! A guest as a [`Stack`]: both ends of the connections of one or several flows.
 //!
 //! The guest boots before the run: its clock is ahead by [`BOOT`]. It needs no time to run, so what it sends because of
-//! a datagram leaves when the datagram arrives. Reading a clock takes it 256 ns; it then asks to be woken that much
-//! later.
+//! a datagram leaves when the datagram arrives.
 
 use crate::affinity::OnOneProcessor;
 use crate::agent::{Answer, Command};
