@@ -561,7 +561,8 @@ fn arguments(seed: u64) -> Vec<String> {
         "con=null",
         "con0=null,fd:1",
         "ssl=null",
-        "quiet",
+        // Warnings, such as the place of a bug.
+        "loglevel=5",
         "panic=-1",
         "random.trust_cpu=1",
         // Since Linux 6.16, programs of the guest need not be traced; others do not know the word.
