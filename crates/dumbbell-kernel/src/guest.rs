@@ -145,7 +145,7 @@ impl Guest {
         let output = printed.try_clone().map_err(failed("no descriptor for what a guest prints"))?;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(|error| failed("a socket could not be made")(error.into()))?;
-        let place = socket.try_clone().map_err(failed("a socket could not be made"))?;
+        let to_listen = socket.try_clone().map_err(failed("a socket could not be made"))?;
         let mut command = Command::new(start.kernel.join("launch"));
         command
             .arg(std::env::temp_dir())
@@ -155,7 +155,7 @@ impl Guest {
             .env_clear()
             .stdin(OwnedFd::from(ended))
             .stdout(output)
-            .stderr(place);
+            .stderr(to_listen);
         let program = start.kernel.join("launch").display().to_string();
         let child = command.spawn().map_err(failed(&format!("{program} could not be started")))?;
         drop(command);
@@ -177,7 +177,10 @@ impl Guest {
             buffer: Vec::new(),
         };
         // Its socket listens from now on.
-        guest.receive(guest.life.as_fd(), &mut [0])?;
+        let folder = std::env::temp_dir();
+        guest
+            .receive(guest.life.as_fd(), &mut [0])
+            .map_err(|error| format!("{error}, before its socket was in {}", folder.display()))?;
         guest.connect(&UnixListener::from(socket))?;
         guest.serve()?;
         Ok(guest)
