@@ -329,8 +329,15 @@ impl Stack for Linux {
         }
     }
 
+    /// What a connection shows changes with a packet or an event. A kernel that was asked may only want to become idle
+    /// again; to ask it once more for that would go on for ever.
     fn on_deadline(&mut self, now: Time) {
+        let shown = std::mem::take(&mut self.shown);
+        let before = (self.sent.len(), self.events.len());
         self.at(now, Linux::run);
+        if (self.sent.len(), self.events.len()) == before {
+            self.shown = shown;
+        }
     }
 
     fn poll_transmit(&mut self, _now: Time, bytes: &mut Vec<u8>) -> Option<Transmit> {

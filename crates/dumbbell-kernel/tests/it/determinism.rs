@@ -55,16 +55,37 @@ fn looking_changes_no_packet() {
     }
 }
 
-/// Three seconds of a flow that is asked so often what it shows.
+#[test]
+fn a_kernel_can_be_asked_after_every_event() {
+    for tree in trees() {
+        let after_every_event = asked(tree, |bench| bench.next().min(END));
+        assert_eq!(after_every_event, looked_at(tree, 1), "{tree}");
+    }
+}
+
+/// When a flow is left.
+const END: Time = Time(3_000_000_000);
+
+/// A flow that is asked so often what it shows.
 fn looked_at(tree: &str, looks: u64) -> Run {
+    let mut look = 0;
+    asked(tree, |_| {
+        look += 1;
+        Time(END.0 / looks * look)
+    })
+}
+
+/// A flow that is asked at these times what it shows.
+fn asked(tree: &str, mut next: impl FnMut(&Bench<'_>) -> Time) -> Run {
     let flow = spec(tree, &[("congestion", "bbr".into())]);
     let mut stack = started(&LinuxHost::shared(), &[flow], 1).unwrap_or_else(|why| panic!("{why}"));
     stack.open(Time::ZERO, 0, 0, u64::MAX, false);
     let links = scenario(1, RATE, DROP_TAIL);
     let mut bench = Bench::new(&mut *stack, &links);
-    for look in 1..=looks {
-        bench.run_until(Time(3_000_000_000 / looks * look), |_| false);
+    while bench.now < END {
+        bench.run_until(next(&bench), |_| false);
         bench.stack.shown(bench.now, 0);
     }
+    assert_eq!(bench.stack.failure(), None);
     bench.run
 }

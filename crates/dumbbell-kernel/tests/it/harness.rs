@@ -146,6 +146,11 @@ impl<'a> Bench<'a> {
         }
     }
 
+    /// When something happens next.
+    pub fn next(&self) -> Time {
+        self.paths.next_deadline().min(self.stack.next_deadline())
+    }
+
     /// Goes on until `is_done` or the end.
     pub fn run_until(&mut self, end: Time, is_done: impl Fn(&Run) -> bool) {
         loop {
