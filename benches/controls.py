@@ -70,7 +70,9 @@ def measure(form: str, folder: Path) -> tuple[float, str]:
     shape = topologies.dumbbell(pairs=1, rate="10 Mbit/s", delay="20 ms", queue="droptail")
     control = tcps[form]()
     tcp = Tcp(variant=control) if isinstance(control, str) else Tcp(external=control)
-    scenario = shape.scenario(duration=f"{SECONDS} s", flows=[Flow(name="fg", from_="s1", to="d1", tcp=tcp)])
+    scenario = shape.scenario(
+        rules="classic", duration=f"{SECONDS} s", flows=[Flow(name="fg", from_="s1", to="d1", tcp=tcp)]
+    )
     begin = time.process_time()
     result = dumbbell.run(scenario)
     cpu_s = time.process_time() - begin

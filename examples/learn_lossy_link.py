@@ -32,7 +32,7 @@ def scenario(loss: float = 0.01, tcp: str = "sack") -> Scenario:
     )
     start = Uniform(uniform=("0 s", "0.1 s"))
     flow = Flow(name="fg", from_="s1", to="d1", tcp=tcp, start=start)
-    return shape.scenario(duration=f"{DURATION_S} s", flows=[flow])
+    return shape.scenario(rules="classic", duration=f"{DURATION_S} s", flows=[flow])
 
 
 def drawn(generator: np.random.Generator) -> Scenario:

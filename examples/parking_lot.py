@@ -32,6 +32,7 @@ variants = ["newreno", "vegas", "rovegas"]
 scenarios = [
     shape.scenario(
         name=variant,
+        rules="classic",
         duration="120 s",
         flows=[Flow(name="tcp", from_="s1", to="d1", tcp=variant), *against],
         probes=[Probe(flows=["tcp"], quantities=["delivered"], period="5 s")],

@@ -19,6 +19,7 @@ drawing = topologies.draw(topologies.satellite(pairs=1, reverse_pairs=0, impairm
 scenarios = [
     topologies.satellite(pairs=1, reverse_pairs=0, impairments=[Bernoulli(probability=loss)]).scenario(
         name=f"{variant}, {loss:g}",
+        rules="classic",
         duration="220 s",
         measure_from="20 s",
         flows=[Flow(name="tcp", from_="s1", to="d1", tcp=variant)],

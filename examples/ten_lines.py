@@ -10,6 +10,8 @@ flows = [
         name="reno", from_="s2", to="d2", tcp="reno", source=Greedy(), start=Uniform(uniform=("0 s", "5 s"))
     ),
 ]
-scenario = shape.scenario(name="Vegas against Reno", duration="60 s", measure_from="10 s", flows=flows)
+scenario = shape.scenario(
+    name="Vegas against Reno", rules="classic", duration="60 s", measure_from="10 s", flows=flows
+)
 runs = dumbbell.run_many(scenario, runs=50, seed=1)
 print(runs.flows.groupby("name").goodput_bps.agg(["mean", "std"]))

@@ -71,7 +71,9 @@ def draw_algorithm(name: str, folder: Path = DRAWN / "algorithms") -> None:
         Flow(name=name, from_="s1", to="d1", tcp=name),
         Flow(name="Reno", from_="s2", to="d2", tcp="sack", start="30 s"),
     ]
-    scenario = shape.scenario(name="10 Mbit/s, 40 ms, buffer of 33 packets", duration="60 s", flows=flows)
+    scenario = shape.scenario(
+        name="10 Mbit/s, 40 ms, buffer of 33 packets", rules="classic", duration="60 s", flows=flows
+    )
     # The window without its inflation in recoveries, which hides the rest.
     dumbbell.run(scenario).plot("cwnd_base").save(folder / f"{name}.svg")
 

@@ -170,6 +170,7 @@ impl Case {
         Scenario::from_value(&Value::Object(serde_json::Map::from_iter([
             ("name".to_owned(), json!(self.name)),
             ("duration".to_owned(), json!(format!("{duration} s"))),
+            ("rules".to_owned(), json!("classic")),
             ("nodes".to_owned(), json!(nodes)),
             ("links".to_owned(), json!(links)),
             ("flows".to_owned(), json!(flows)),

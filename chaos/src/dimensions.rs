@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn every_quantity_is_scaled_by_its_dimension() {
         let scenario = Scenario::from_value(&json!({
-            "duration": "4 s", "measure_from": "1 s", "nodes": ["a", { "name": "b", "tick_phase": "3 ms" }],
+            "duration": "4 s", "rules": "classic", "measure_from": "1 s", "nodes": ["a", { "name": "b", "tick_phase": "3 ms" }],
             "links": [{ "name": "ab", "from": "a", "to": "b", "rate": "80 kbit/s", "delay": "5 ms",
                         "queue": { "kind": "droptail", "limit": "3000 bytes" }, "opportunities": { "times": [1, 3] } },
                       { "name": "ba", "from": "b", "to": "a", "rate": "80 kbit/s", "delay": "5 ms", "queue": "pie" }],

@@ -189,7 +189,7 @@ mod tests {
     fn irrelevant_parts_are_removed() {
         let link = |name: &str, from: &str, to: &str| json!({ "name": name, "from": from, "to": to, "rate": "1234567 bit/s", "delay": "3 ms" });
         let value = json!({
-            "duration": "17 s", "measure_from": "2 s", "nodes": ["a", "b", "c"],
+            "duration": "17 s", "rules": "classic", "measure_from": "2 s", "nodes": ["a", "b", "c"],
             "links": [link("ab", "a", "b"), link("ba", "b", "a"), link("bc", "b", "c"), link("cb", "c", "b")],
             "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": { "variant": "reno", "mss": "700 bytes" } },
                       { "name": "g", "from": "a", "to": "c", "tcp": "vegas" }],

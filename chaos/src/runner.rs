@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn more_packets_than_can_be_compared_take_too_long() {
         let scenario = json!({
-            "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "duration": "1 s", "rules": "classic", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
             "flows": [{ "name": "f", "from": "a", "to": "b",
                         "source": { "kind": "cbr", "rate": "900 Mbit/s", "packet": "100 bytes" } }],
         });
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_run_that_takes_long_is_told_from_one_that_does_not_end() {
         let scenario = json!({
-            "duration": "1000000 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "duration": "1000000 s", "rules": "classic", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
             "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "reno" }],
         });
         let scenario = Scenario::from_value(&scenario).expect("a valid scenario");

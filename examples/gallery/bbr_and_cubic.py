@@ -16,7 +16,7 @@ flows = [
     Flow(name=name, from_=f"s{n}", to=f"d{n}", tcp=Tcp(rules="linux", congestion=name), start=start)
     for n, name in ((1, "bbr"), (2, "cubic"))
 ]
-base = shape.scenario(duration="120 s", measure_from="30 s", flows=flows)
+base = shape.scenario(rules="classic", duration="120 s", measure_from="30 s", flows=flows)
 limits = [f"{packets} packets" for packets in (34, 67, 134, 536, 1072)]
 runs = dumbbell.sweep(base, {"links.r1-r2.queue.limit": limits}, runs=3, progress=False)
 

@@ -11,7 +11,7 @@ from dumbbell import Flow, topologies
 
 shape = topologies.dumbbell(pairs=1, rate="10 Mbit/s", delay="10 ms", rtt="40 ms")
 flow = Flow(name="reno", from_="s1", to="d1", tcp="sack")
-base = shape.scenario(duration="120 s", measure_from="20 s", flows=[flow])
+base = shape.scenario(rules="classic", duration="120 s", measure_from="20 s", flows=[flow])
 limits = [f"{packets} packets" for packets in (1, 3, 8, 16, 33, 66)]
 runs = dumbbell.sweep(base, {"links.r1-r2.queue.limit": limits}, progress=False)
 

@@ -12,7 +12,7 @@ from dumbbell import Flow, topologies
 # 10 Mbit/s times 40 ms are 33 packets.
 shape = topologies.dumbbell(pairs=1, rate="10 Mbit/s", delay="10 ms", rtt="40 ms")
 flow = Flow(name="cubic", from_="s1", to="d1", tcp=dumbbell.Tcp(variant="cubic", rules="linux"))
-base = shape.scenario(duration="120 s", measure_from="40 s", flows=[flow])
+base = shape.scenario(rules="classic", duration="120 s", measure_from="40 s", flows=[flow])
 limits = [f"{packets} packets" for packets in (33, 100, 300, 900)]
 runs = dumbbell.sweep(base, {"links.r1-r2.queue.limit": limits}, progress=False)
 

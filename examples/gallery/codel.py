@@ -18,7 +18,7 @@ for name, queue in (("drop-tail", DropTail(limit="150 packets")), ("CoDel", CoDe
             Flow(name=f"f{n}", from_=f"s{n}", to=f"d{n}", tcp="sack", start=f"{n * 0.1:.1f} s")
             for n in range(1, 5)
         ]
-        scenario = shape.scenario(duration="40 s", measure_from="10 s", flows=flows)
+        scenario = shape.scenario(rules="classic", duration="40 s", measure_from="10 s", flows=flows)
         jobs.append(dumbbell.Job(scenario, parameters={"rate_mbps": rate, "discipline": name}))
 runs = dumbbell.run_many(jobs, progress=False)
 

@@ -16,7 +16,9 @@ flows = [
     Flow(name="early", from_="s1", to="d1", tcp="sack"),
     Flow(name="late", from_="s2", to="d2", tcp="sack", start="20 s"),
 ]
-run = dumbbell.run(shape.scenario(name="Two Reno flows", duration="120 s", measure_from="40 s", flows=flows))
+run = dumbbell.run(
+    shape.scenario(name="Two Reno flows", rules="classic", duration="120 s", measure_from="40 s", flows=flows)
+)
 
 goodput = run.flows.set_index("name").goodput_bps / 1e6
 print(goodput)

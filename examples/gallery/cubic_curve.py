@@ -22,7 +22,9 @@ shape = topologies.dumbbell(
 tcp = Tcp(congestion="cubic", recovery="sack", initial_ssthresh="300 segments", receive_buffer="64 MiB")
 flow = Flow(name="cubic", from_="s1", to="d1", tcp=tcp)
 probe = Probe(flows=["cubic"], quantities=["cwnd_base"], period="100 ms")
-run = dumbbell.run(shape.scenario(name="CUBIC after a loss", duration="18 s", flows=[flow], probes=[probe]))
+run = dumbbell.run(
+    shape.scenario(name="CUBIC after a loss", rules="classic", duration="18 s", flows=[flow], probes=[probe])
+)
 
 cwnd = run.traces["cwnd_base"].set_index("time_s").value
 loss = cwnd.diff().idxmin()

@@ -17,7 +17,9 @@ for name, delayed in (("every segment", "off"), ("every second segment", Delayed
     tcp = Tcp(variant="sack", delayed_ack=delayed, initial_ssthresh="20 segments")
     flow = Flow(name="reno", from_="s1", to="d1", tcp=tcp)
     probe = Probe(flows=["reno"], quantities=["cwnd"], period="500 ms")
-    trace = dumbbell.run(shape.scenario(duration="30 s", flows=[flow], probes=[probe])).traces["cwnd"]
+    trace = dumbbell.run(
+        shape.scenario(rules="classic", duration="30 s", flows=[flow], probes=[probe])
+    ).traces["cwnd"]
     late = trace.query("time_s > 5")
     growth[name] = 0.1 * np.polyfit(late.time_s, late.value, 1)[0]  # segments per round trip
     series[name] = (trace.time_s, trace.value)

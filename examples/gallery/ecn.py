@@ -17,7 +17,7 @@ jobs = []
 for ecn in ("off", "classic"):
     tcp = Tcp(variant="sack", ecn=ecn)
     flows = [Flow(name=f"f{n}", from_=f"s{n}", to=f"d{n}", tcp=tcp, start=start) for n in range(1, 11)]
-    scenario = shape.scenario(duration="60 s", measure_from="20 s", flows=flows)
+    scenario = shape.scenario(rules="classic", duration="60 s", measure_from="20 s", flows=flows)
     jobs += [dumbbell.Job(scenario, run=run, parameters={"ecn": ecn}) for run in range(3)]
 runs = dumbbell.run_many(jobs, progress=False)
 

@@ -14,7 +14,9 @@ call = Flow(name="call", from_="s5", to="d5", source=Cbr(rate="64 kbit/s", packe
 greedy = [
     Flow(name=f"f{n}", from_=f"s{n}", to=f"d{n}", tcp="sack", start=f"{n * 0.1:.1f} s") for n in range(1, 5)
 ]
-base = shape.scenario(duration="40 s", measure_from="10 s", delay_percentiles=True, flows=[call, *greedy])
+base = shape.scenario(
+    rules="classic", duration="40 s", measure_from="10 s", delay_percentiles=True, flows=[call, *greedy]
+)
 runs = dumbbell.sweep(base, {"links.r1-r2.queue": ["droptail", "codel", "fqcodel"]}, progress=False)
 
 delay = runs.flows.query("name == 'call'").set_index("links.r1-r2.queue").delay_p99_s

@@ -18,7 +18,7 @@ probe = Probe(flows=names, quantities=["cwnd_base"], period="50 ms")
 variation, series = {}, {}
 for name, queue in (("drop-tail", DropTail(limit="100 packets")), ("RED", Red(limit="200 packets"))):
     shape = topologies.dumbbell(pairs=8, rate="20 Mbit/s", delay="20 ms", rtt="60 ms", queue=queue)
-    run = dumbbell.run(shape.scenario(duration="60 s", flows=flows, probes=[probe]))
+    run = dumbbell.run(shape.scenario(rules="classic", duration="60 s", flows=flows, probes=[probe]))
     total = run.traces["cwnd_base"].groupby("time_s").value.sum()
     variation[name] = total[20.0:].std() / total[20.0:].mean()
     series[name] = (total[20.0:].index, total[20.0:])

@@ -17,7 +17,9 @@ for rate in range(30, 61, 2):
     shape = topologies.dumbbell(pairs=1, rate=f"{rate} Mbit/s", delay="20 ms", rtt="60 ms", queue=queue)
     for name in ("standard", "hystartpp"):
         tcp = Tcp(variant="sack", window=WindowRules(slow_start=name))
-        scenario = shape.scenario(duration="8 s", flows=[Flow(name="reno", from_="s1", to="d1", tcp=tcp)])
+        scenario = shape.scenario(
+            rules="classic", duration="8 s", flows=[Flow(name="reno", from_="s1", to="d1", tcp=tcp)]
+        )
         jobs.append(dumbbell.Job(scenario, parameters={"rate_mbps": rate, "slow_start": name}))
 runs = dumbbell.run_many(jobs, progress=False)
 

@@ -24,7 +24,9 @@ for minimum in ("200 ms", "1 ms"):
         sizes = {"kind": "fixed", "size": "64 kB"}
         source = Incast(senders=servers, sizes=sizes, pause="10 ms", count=20)
         flow = Flow(name="requests", from_="s1", to="d1", tcp=tcp, source=source)
-        scenario = shape.scenario(duration="20 s", stop_when_complete=["requests"], flows=[flow])
+        scenario = shape.scenario(
+            rules="classic", duration="20 s", stop_when_complete=["requests"], flows=[flow]
+        )
         jobs.append(dumbbell.Job(scenario, parameters={"servers": servers, "minimum": minimum}))
 runs = dumbbell.run_many(jobs, progress=False)
 

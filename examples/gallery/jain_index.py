@@ -20,7 +20,7 @@ for count in (2, 4, 8, 16):
         flows = [
             Flow(name=f"f{n}", from_=f"s{n}", to=f"d{n}", tcp=name, start=start) for n in range(1, count + 1)
         ]
-        scenario = shape.scenario(duration="90 s", measure_from="20 s", flows=flows)
+        scenario = shape.scenario(rules="classic", duration="90 s", measure_from="20 s", flows=flows)
         jobs += [
             dumbbell.Job(scenario, run=run, parameters={"flows": count, "tcp": name}) for run in range(2)
         ]

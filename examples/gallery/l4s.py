@@ -15,7 +15,9 @@ flows = [
     Flow(name="prague", from_="s1", to="d1", tcp="prague"),
     Flow(name="cubic", from_="s2", to="d2", tcp=cubic, start="1 s"),
 ]
-scenario = shape.scenario(name="Prague and CUBIC", duration="60 s", measure_from="15 s", flows=flows)
+scenario = shape.scenario(
+    name="Prague and CUBIC", rules="classic", duration="60 s", measure_from="15 s", flows=flows
+)
 run = dumbbell.run(scenario.with_values({"links.r1-r2.wait_percentiles": True}))
 
 link, goodput = run.link("r1-r2"), run.flows.set_index("name").goodput_bps

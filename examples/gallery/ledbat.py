@@ -23,7 +23,12 @@ for name, start, end in (
     ("again", "80 s", "120 s"),
 ):
     scenario = shape.scenario(
-        name="LEDBAT and Reno", duration="120 s", measure_from=start, measure_until=end, flows=flows
+        name="LEDBAT and Reno",
+        rules="classic",
+        duration="120 s",
+        measure_from=start,
+        measure_until=end,
+        flows=flows,
     )
     run = dumbbell.run(scenario)
     goodput[name] = run.flow("ledbat").goodput_bps / 1e6

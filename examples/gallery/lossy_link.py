@@ -21,7 +21,7 @@ for loss in (1e-5, 1e-4, 1e-3, 1e-2):
     for name in ("reno", "cubic", "bbr"):
         tcp = dumbbell.Tcp(rules="linux", congestion=name)
         flow = Flow(name="flow", from_="s1", to="d1", tcp=tcp)
-        scenario = shape.scenario(duration="60 s", measure_from="10 s", flows=[flow])
+        scenario = shape.scenario(rules="classic", duration="60 s", measure_from="10 s", flows=[flow])
         jobs += [dumbbell.Job(scenario, run=run, parameters={"loss": loss, "tcp": name}) for run in range(3)]
 runs = dumbbell.run_many(jobs, progress=False)
 

@@ -21,7 +21,7 @@ for loss in losses:
     shape = topologies.dumbbell(
         pairs=1, rate="100 Mbit/s", delay="40 ms", rtt="100 ms", impairments=impairments
     )
-    scenario = shape.scenario(duration="200 s", measure_from="20 s", flows=[flow])
+    scenario = shape.scenario(rules="classic", duration="200 s", measure_from="20 s", flows=[flow])
     jobs += [dumbbell.Job(scenario, run=run, parameters={"loss": loss}) for run in range(4)]
 runs = dumbbell.run_many(jobs, progress=False)
 

@@ -15,7 +15,7 @@ for hops in (1, 2, 4, 6):
     start = Uniform(uniform=("0 s", "1 s"))
     pairs = range(1, hops + 2)
     flows = [Flow(name=f"f{n}", from_=f"s{n}", to=f"d{n}", tcp="sack", start=start) for n in pairs]
-    scenario = shape.scenario(duration="90 s", measure_from="20 s", flows=flows)
+    scenario = shape.scenario(rules="classic", duration="90 s", measure_from="20 s", flows=flows)
     jobs += [dumbbell.Job(scenario, run=run, parameters={"hops": hops}) for run in range(3)]
 runs = dumbbell.run_many(jobs, progress=False)
 

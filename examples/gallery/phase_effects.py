@@ -20,7 +20,7 @@ for name, queue in (("drop-tail", DropTail(limit="15 packets")), ("RED", Red(lim
         )
         tcp = Tcp(variant="reno", mss="960 bytes", delayed_ack="off", receive_buffer="30720 bytes")
         flows = [Flow(name=f"f{n}", from_=f"s{n}", to=f"d{n}", tcp=tcp) for n in (1, 2)]
-        scenario = shape.scenario(duration="200 s", measure_from="100 s", flows=flows)
+        scenario = shape.scenario(rules="classic", duration="200 s", measure_from="100 s", flows=flows)
         jobs.append(dumbbell.Job(scenario, parameters={"queue": name, "more_ms": step / 2}))
 runs = dumbbell.run_many(jobs, progress=False)
 

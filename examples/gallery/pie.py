@@ -15,7 +15,7 @@ for count in (5, 10, 20, 40):
     flows = [
         Flow(name=f"f{n}", from_=f"s{n}", to=f"d{n}", tcp="sack", start=start) for n in range(1, count + 1)
     ]
-    scenario = shape.scenario(duration="60 s", measure_from="20 s", flows=flows)
+    scenario = shape.scenario(rules="classic", duration="60 s", measure_from="20 s", flows=flows)
     jobs += [dumbbell.Job(scenario, run=run, parameters={"flows": count}) for run in range(3)]
 runs = dumbbell.run_many(jobs, progress=False)
 

@@ -18,7 +18,7 @@ for name, (rate, queue) in links.items():
     shape = topologies.dumbbell(pairs=1, rate=rate, delay="10 ms", rtt="40 ms", queue=queue)
     for algorithm in ("cubic", "bbr"):
         flow = Flow(name="flow", from_="s1", to="d1", tcp=Tcp(rules="linux", congestion=algorithm))
-        scenario = shape.scenario(duration="60 s", measure_from="5 s", flows=[flow])
+        scenario = shape.scenario(rules="classic", duration="60 s", measure_from="5 s", flows=[flow])
         jobs.append(dumbbell.Job(scenario, parameters={"link": name, "tcp": algorithm}))
 runs = dumbbell.run_many(jobs, progress=False)
 

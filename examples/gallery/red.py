@@ -12,7 +12,7 @@ from dumbbell import DropTail, Flow, Red, Uniform, topologies
 shape = topologies.dumbbell(pairs=10, rate="20 Mbit/s", delay="20 ms", rtt="60 ms")
 start = Uniform(uniform=("0 s", "2 s"))
 flows = [Flow(name=f"f{n}", from_=f"s{n}", to=f"d{n}", tcp="sack", start=start) for n in range(1, 11)]
-base = shape.scenario(duration="60 s", measure_from="20 s", flows=flows)
+base = shape.scenario(rules="classic", duration="60 s", measure_from="20 s", flows=flows)
 limit = "200 packets"
 queues = {"drop-tail": DropTail(limit=limit), "RED": Red(limit=limit)}
 jobs = [

@@ -20,7 +20,7 @@ shape = topologies.dumbbell(
 jobs = []
 for name in ("sack", "rack"):
     flow = Flow(name="flow", from_="s1", to="d1", tcp=Tcp(congestion="reno", recovery=name, timestamps=True))
-    scenario = shape.scenario(duration="60 s", measure_from="10 s", flows=[flow])
+    scenario = shape.scenario(rules="classic", duration="60 s", measure_from="10 s", flows=[flow])
     jobs += [dumbbell.Job(scenario, run=run, parameters={"recovery": name}) for run in range(3)]
 runs = dumbbell.run_many(jobs, progress=False)
 

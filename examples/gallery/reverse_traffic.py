@@ -21,7 +21,7 @@ reverse = Flow(name="reverse", from_="s2", to="d2", tcp="newreno", start="1 s")
 jobs = []
 for name in ("vegas", "rovegas"):
     flow = Flow(name="forward", from_="s1", to="d1", tcp=name)
-    scenario = shape.scenario(duration="60 s", measure_from="10 s", flows=[flow, reverse])
+    scenario = shape.scenario(rules="classic", duration="60 s", measure_from="10 s", flows=[flow, reverse])
     jobs.append(dumbbell.Job(scenario, parameters={"tcp": name}))
 runs = dumbbell.run_many(jobs, progress=False)
 

@@ -24,7 +24,7 @@ for ratio in (1, 2, 3, 4, 6, 8):
         # Some random packets, without which phase effects decide.
         Flow(name="noise", from_="s3", to="d3", source=Poisson(rate="500 kbit/s", packet="500 bytes")),
     ]
-    scenario = shape.scenario(duration="120 s", measure_from="20 s", flows=flows)
+    scenario = shape.scenario(rules="classic", duration="120 s", measure_from="20 s", flows=flows)
     jobs += [dumbbell.Job(scenario, run=run, parameters={"ratio": ratio}) for run in range(4)]
 runs = dumbbell.run_many(jobs, progress=False)
 

@@ -15,7 +15,7 @@ for name in ("reno", "hybla"):
     tcp = Tcp(variant="sack", congestion=name, initial_ssthresh="32 segments", receive_buffer="16 MiB")
     flow = Flow(name=name, from_="s1", to="d1", tcp=tcp)
     probe = Probe(flows=[name], quantities=["delivered"], period="2 s")
-    run = dumbbell.run(shape.scenario(duration="240 s", flows=[flow], probes=[probe]))
+    run = dumbbell.run(shape.scenario(rules="classic", duration="240 s", flows=[flow], probes=[probe]))
     trace = run.traces["delivered"]
     rate = trace.value.diff() * 8 / 2e6
     series[name] = (trace.time_s, rate)

@@ -16,7 +16,9 @@ shape = topologies.dumbbell(
 flow = Flow(name="reno", from_="s1", to="d1", tcp="newreno")
 probe = Probe(flows=["reno"], quantities=["cwnd_base"])
 run = dumbbell.run(
-    shape.scenario(name="Reno", duration="60 s", measure_from="20 s", flows=[flow], probes=[probe])
+    shape.scenario(
+        name="Reno", rules="classic", duration="60 s", measure_from="20 s", flows=[flow], probes=[probe]
+    )
 )
 
 cwnd = run.traces["cwnd_base"].query("time_s > 20").value

@@ -28,7 +28,13 @@ goodput = {}
 for name, source in sources.items():
     other = Flow(name=name, from_="s2", to="d2", source=source, start="5 s")
     run = dumbbell.run(
-        shape.scenario(name="Reno and bursts", duration="60 s", measure_from="10 s", flows=[victim, other])
+        shape.scenario(
+            name="Reno and bursts",
+            rules="classic",
+            duration="60 s",
+            measure_from="10 s",
+            flows=[victim, other],
+        )
     )
     goodput[name] = run.flow("victim").goodput_bps / 1e6
     print(f"{name}: {goodput[name]:.2f} Mbit/s, {run.flow('victim').timeouts} timeouts")

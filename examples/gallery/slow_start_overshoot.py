@@ -15,7 +15,7 @@ shape = topologies.dumbbell(
 )
 tcp = Tcp(variant="sack", delayed_ack="off", receive_buffer="16 MiB")
 flow = Flow(name="reno", from_="s1", to="d1", tcp=tcp)
-run = dumbbell.run(shape.scenario(name="Slow start", duration="2 s", flows=[flow]))
+run = dumbbell.run(shape.scenario(name="Slow start", rules="classic", duration="2 s", flows=[flow]))
 
 lost = run.flow("reno").segments_lost
 print(f"{lost} segments lost of a window that fits into 200")

@@ -15,7 +15,9 @@ jobs = []
 for name, frto in (("without F-RTO", "off"), ("with F-RTO", "rfc5682")):
     tcp = Tcp(variant="sack", recovery=RackRecovery(frto=frto, dsack=False, undo=False, tlp=False))
     flow = Flow(name="reno", from_="s1", to="d1", tcp=tcp)
-    scenario = shape.scenario(duration="20 s", measure_from="9 s", measure_until="14 s", flows=[flow])
+    scenario = shape.scenario(
+        rules="classic", duration="20 s", measure_from="9 s", measure_until="14 s", flows=[flow]
+    )
     jobs.append(dumbbell.Job(scenario, parameters={"sender": name}))
 runs = dumbbell.run_many(jobs, progress=False)
 

@@ -17,7 +17,7 @@ jobs = []
 for name, tlp in (("without probe", False), ("with probe", True)):
     tcp = Tcp(variant="sack", recovery=RackRecovery(tlp=tlp))
     flow = Flow(name="transfer", from_="s1", to="d1", tcp=tcp, source=Transfer(size="29200 bytes"))
-    scenario = shape.scenario(duration="10 s", flows=[flow])
+    scenario = shape.scenario(rules="classic", duration="10 s", flows=[flow])
     jobs.append(dumbbell.Job(scenario, parameters={"sender": name}))
 runs = dumbbell.run_many(jobs, progress=False)
 

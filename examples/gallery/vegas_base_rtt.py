@@ -19,7 +19,13 @@ shape = topologies.dumbbell(
 flow = Flow(name="vegas", from_="s1", to="d1", tcp="vegas")
 probe = Probe(flows=["vegas"], quantities=["delivered"], period="1 s")
 run = dumbbell.run(
-    shape.scenario(name="Vegas on a path that becomes longer", duration="60 s", flows=[flow], probes=[probe])
+    shape.scenario(
+        name="Vegas on a path that becomes longer",
+        rules="classic",
+        duration="60 s",
+        flows=[flow],
+        probes=[probe],
+    )
 )
 
 delivered = run.traces["delivered"].set_index("time_s").value

@@ -14,7 +14,11 @@ tcp = dumbbell.Tcp(congestion=Vegas(alpha=2, beta=4))
 flows = [
     Flow(name=f"flow {n}", from_=f"s{n}", to=f"d{n}", tcp=tcp, start=f"{20 * (n - 1)} s") for n in (1, 2, 3)
 ]
-run = dumbbell.run(shape.scenario(name="Two Vegas flows", duration="120 s", measure_from="70 s", flows=flows))
+run = dumbbell.run(
+    shape.scenario(
+        name="Two Vegas flows", rules="classic", duration="120 s", measure_from="70 s", flows=flows
+    )
+)
 
 goodput = run.flows.set_index("name").goodput_bps / 1e6
 print(goodput)

@@ -30,6 +30,7 @@ for name, sender in senders.items():
     ]
     flows.append(Flow(name=name, from_=begin, to=end, tcp=sender, source=Transfer(size="5 MB")))
 scenario = Scenario(
+    rules="classic",
     duration="10 s",
     nodes=sorted({node for link in links for node in (link.from_, link.to)}),
     links=links,

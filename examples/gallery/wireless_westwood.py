@@ -16,7 +16,7 @@ for loss in (1e-4, 1e-3, 5e-3, 2e-2):
     )
     for name in ("newreno", "westwoodp"):
         flow = Flow(name="flow", from_="s1", to="d1", tcp=name)
-        scenario = shape.scenario(duration="120 s", measure_from="10 s", flows=[flow])
+        scenario = shape.scenario(rules="classic", duration="120 s", measure_from="10 s", flows=[flow])
         jobs += [dumbbell.Job(scenario, run=run, parameters={"loss": loss, "tcp": name}) for run in range(4)]
 runs = dumbbell.run_many(jobs, progress=False)
 

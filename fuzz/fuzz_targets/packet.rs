@@ -27,6 +27,7 @@ struct Input<'a> {
 static SCENARIO: LazyLock<Scenario> = LazyLock::new(|| {
     let text = r#"
         duration = "60 s"
+        rules = "classic"
         nodes = [{ name = "a", aqt = true }, "b"]
         links = [{ name = "ab", from = "a", to = "b", rate = "8 Mbit/s", delay = "1 ms", queue = "codel" },
                  { name = "ba", from = "b", to = "a", rate = "8 Mbit/s", delay = "1 ms" }]

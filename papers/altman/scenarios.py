@@ -187,6 +187,7 @@ def steady(setting: Setting, assumptions: Assumptions) -> Scenario:
     nodes, links = _network(setting, assumptions, "unlimited", ["s"])
     return Scenario(
         name=f"steady {setting.id}",
+        rules="classic",
         duration=_time(duration),
         measure_from=_time((1.0 - MEASURED_SHARE) * duration),
         nodes=nodes,
@@ -245,6 +246,7 @@ def cycles(
     duration = (count + 6.0) * place.fluid_reno.duration + 20.0 * place.link.base_rtt
     return Scenario(
         name=f"cycles {variant} {place.id} {place.buffer}",
+        rules="classic",
         duration=_time(duration),
         nodes=nodes,
         links=links,
@@ -260,6 +262,7 @@ def standing(setting: Setting, assumptions: Assumptions, window: int) -> Scenari
     size = f"{window} segments"
     return Scenario(
         name=f"slots standing {setting.id} {window}",
+        rules="classic",
         duration=_time(60.0 * rtt),
         nodes=nodes,
         links=links,
@@ -303,6 +306,7 @@ def start(
     nodes, links = _network(setting, assumptions, "unlimited", ["s"])
     return Scenario(
         name=f"slots {variant} {setting.id}",
+        rules="classic",
         duration=_time(duration),
         nodes=nodes,
         links=links,
@@ -328,6 +332,7 @@ def connections(setting: Setting, assumptions: Assumptions, buffer: int, flows: 
     begin = Uniform(uniform=("0 s", _time(setting.link.base_rtt)))
     return Scenario(
         name=f"threshold {setting.id} {buffer} {flows}",
+        rules="classic",
         duration=_time(_steady_time(setting)),
         nodes=nodes,
         links=links,
@@ -355,6 +360,7 @@ def evolution(setting: Setting, assumptions: Assumptions, variant: Literal["reno
     )
     return Scenario(
         name=f"evolution {variant} {setting.id}",
+        rules="classic",
         duration=_time(evolution_seconds(setting)),
         nodes=nodes,
         links=links,
@@ -397,6 +403,7 @@ def video(
     nodes, links = _network(setting, assumptions, f"{setting.buffer} packets", ["s"])
     return Scenario(
         name=f"video {variant} {setting.id}",
+        rules="classic",
         duration=_time(VIDEO_SECONDS),
         nodes=nodes,
         links=links,
@@ -430,6 +437,7 @@ def long_transfer(probability: float, *, periodic: bool) -> Scenario:
     duration = 0.8 * LOSSY_PACKETS * LOSSY_RTT_S / math.sqrt(1.5 / probability)
     return Scenario(
         name=f"law {'periodic' if periodic else 'random'} {probability:g}",
+        rules="classic",
         duration=_time(duration),
         nodes=["s", "d"],
         links=[

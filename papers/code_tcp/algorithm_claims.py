@@ -97,7 +97,9 @@ def _as_read(table: Any) -> Mapping[str, Any]:
     """Return a ``tcp`` table with everything the engine fills in."""
     shape = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms")
     flow = Flow(name="flow", from_="s1", to="d1", tcp=table)
-    read: Mapping[str, Any] = shape.scenario(duration="1 s", flows=[flow]).resolved()["flows"][0]["tcp"]
+    read: Mapping[str, Any] = shape.scenario(rules="classic", duration="1 s", flows=[flow]).resolved()[
+        "flows"
+    ][0]["tcp"]
     return read
 
 

@@ -212,5 +212,5 @@ def network(
         random = Poisson(rate=f"{assumptions.cross * rate:g} Mbit/s", packet=f"{PACKET} bytes")
         flows.append(Flow(name="cross", from_=f"s{count + 1}", to=f"d{count + 1}", source=random))
     flows += _noise(count, rate) if has_jitter else []
-    times = {"duration": f"{duration_s:g} s", "measure_from": f"{from_s:g} s"}
+    times = {"duration": f"{duration_s:g} s", "rules": "classic", "measure_from": f"{from_s:g} s"}
     return shape.scenario(name=name, flows=flows, **times, **settings)

@@ -99,7 +99,14 @@ def _suite(assumptions: Assumptions) -> Data:
         for right in range(3)
     ]
     nodes = ["r1", "r2", *(f"s{index}" for index in range(3)), *(f"d{index}" for index in range(3))]
-    return {"name": "suite-paths", "duration": "5 s", "nodes": nodes, "links": links, "flows": flows}
+    return {
+        "name": "suite-paths",
+        "duration": "5 s",
+        "rules": "classic",
+        "nodes": nodes,
+        "links": links,
+        "flows": flows,
+    }
 
 
 def _pairs(assumptions: Assumptions, *, quick: bool) -> dict[str, Data]:

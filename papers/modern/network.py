@@ -69,9 +69,9 @@ def drop_tail(size: int | None, unit: str = "bytes") -> Data:
 
 
 def rfc(congestion: str | Data, assumptions: Assumptions, **more: Any) -> Data:
-    """Return TCP under the rules of the RFCs, with segments of 1000 bytes and windows without bounds."""
+    """Return classic TCP with segments of 1000 bytes and windows without bounds."""
     return {
-        "rules": "rfc",
+        "rules": "classic",
         "congestion": congestion,
         "recovery": assumptions.recovery,
         "mss": "1000 bytes",
@@ -236,6 +236,7 @@ def bottleneck(
     made: Data = {
         "name": name,
         "duration": milliseconds(1e3 * duration_s),
+        "rules": "classic",
         "nodes": ["a", "b"],
         "links": [there, _way("b-a", back_mbps, rtt_ms)],
         "flows": list(flows),

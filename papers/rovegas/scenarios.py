@@ -133,6 +133,7 @@ def alone(
     tcp = vegas_rules(variant, place)
     return shape.scenario(
         name=name,
+        rules="classic",
         duration=f"{duration_s:g} s",
         measure_from=f"{duration_s / 2:g} s",
         flows=[_connection(1, tcp)],
@@ -185,6 +186,7 @@ def _delivering(
     """Return a scenario in which what the first connection delivers is recorded."""
     return shape.scenario(
         name=name,
+        rules="classic",
         duration=f"{duration_s:g} s",
         flows=flows,
         probes=[Probe(flows=["c1"], quantities=["delivered"], period="1 s"), *_base_rtt(variant)],
@@ -317,6 +319,7 @@ def _connections(
     shown = ["delivered", "cwnd"] if variant == "reno" else ["delivered", "base_rtt", "cwnd"]
     return shape.scenario(
         name=name,
+        rules="classic",
         duration=f"{duration_s:g} s",
         measure_from=f"{duration_s - 40:g} s",
         flows=[
@@ -402,6 +405,7 @@ def rerouted(
     tcp = vegas_rules(variant, place, base_rtt=base_rtt)
     return shape.scenario(
         name=name,
+        rules="classic",
         duration="180 s",
         flows=[_connection(1, tcp, **settings)],
         probes=[
@@ -416,6 +420,7 @@ def head_to_head(name: str, place: Assumptions) -> Scenario:
     shape = _single(place, packets=QUEUE_PACKETS, pairs=2)
     return shape.scenario(
         name=name,
+        rules="classic",
         duration="200 s",
         measure_from="40 s",
         flows=[
@@ -437,6 +442,7 @@ def slow_start(name: str, variant: str, place: Assumptions) -> Scenario:
     )
     return shape.scenario(
         name=name,
+        rules="classic",
         duration="4 s",
         flows=[_connection(1, vegas_rules(variant, place))],
         probes=[Probe(flows=["c1"], quantities=["cwnd", "ssthresh", "seq_sent", "seq_acked"])],

@@ -264,6 +264,7 @@ def experiment(foreground: str, background: str, load: str, assumptions: Assumpt
         {
             "name": f"vegas-revisited {foreground} {background} {load}",
             "duration": f"{start + limit:g} s",
+            "rules": "classic",
             "stop_when_complete": ["fg"],
             **network(place, queue=setting.queue, hosts=[("h1", "h3"), ("h2", "h4")]),
             "flows": [

@@ -77,6 +77,7 @@ def single(
         {
             "name": scenario_name(look),
             "duration": f"{duration_s:g} s",
+            "rules": "classic",
             **network(place, queue=queue, hosts=[("h1", "h3"), ("h2", "h4")], impairments=impairments),
             "flows": [flow],
             "probes": [{"flows": ["fg"], "quantities": quantities}],

@@ -114,6 +114,7 @@ def five_connections(
     data: dict[str, Any] = {
         "name": scenario_name(look),
         "duration": f"{duration_s:g} s",
+        "rules": "classic",
         "measure_from": f"{measure_from_s:g} s",
         **network(place, queue=FIGURE_2_QUEUE, hosts=hosts),
         "flows": flows,
@@ -276,6 +277,7 @@ def _pair(look: str, first: str, second: str, *, far: bool = False, queue: str =
     data: dict[str, Any] = {
         "name": scenario_name(look),
         "duration": "120 s",
+        "rules": "classic",
         "measure_from": "20 s",
         **network(place, queue=queue, hosts=[("h1", "h3"), ("h2", "h4")]),
         "flows": [

@@ -107,6 +107,7 @@ def upload(site: str, cause: str, level: float, variant: str) -> Scenario:
     ]
     return shape.scenario(
         name=f"upload, {site}, {cause} {level:g}, {variant}",
+        rules="classic",
         duration="600 s",
         flows=flows,
         stop_when_complete=["f1"],

@@ -201,6 +201,7 @@ def connection(
         probes += _window_probes()
     return shape.scenario(
         name=f"single connection, {variant}",
+        rules="classic",
         duration=f"{DURATION_S} s",
         flows=flows,
         probes=probes,
@@ -263,6 +264,7 @@ def many_flows(
         probes.append(Probe(flows=names, quantities=["bandwidth", "ssthresh"]))
     return shape.scenario(
         name=f"single bottleneck, {flows} {variant}",
+        rules="classic",
         duration=f"{duration_s} s",
         flows=members,
         probes=probes,
@@ -299,7 +301,9 @@ def hops(
     for pair in range(2, len(pairs) + 1):
         name = f"{'x' if pair % 2 == 0 else 'b'}{pair // 2}"
         flows.append(Flow(name=name, from_=f"s{pair}", to=f"d{pair}", tcp=sender, start=_start(assumptions)))
-    return shape.scenario(name=f"{count} hops, {c1} over {cross}", duration=f"{duration_s} s", flows=flows)
+    return shape.scenario(
+        name=f"{count} hops, {c1} over {cross}", rules="classic", duration=f"{duration_s} s", flows=flows
+    )
 
 
 def _channel(bad_s: float, assumptions: Assumptions) -> list[TwoState]:
@@ -383,6 +387,7 @@ def wireless(
     flows += _backward(len(backward), len(cross) + 2, "newreno", assumptions)
     return shape.scenario(
         name=f"wireless last hop, {variant}",
+        rules="classic",
         duration=f"{duration_s} s",
         flows=flows,
         probes=_window_probes() if traced else [],
@@ -415,7 +420,9 @@ def satellite(
         for index in range(1, count + 1)
     ]
     flows += _backward(REVERSE_FLOWS, count + 1, "newreno", assumptions)
-    return shape.scenario(name=f"satellite, {variant}", duration=f"{duration_s} s", flows=flows)
+    return shape.scenario(
+        name=f"satellite, {variant}", rules="classic", duration=f"{duration_s} s", flows=flows
+    )
 
 
 def one_flow(
@@ -460,6 +467,7 @@ def one_flow(
     )
     return shape.scenario(
         name=f"one {variant}",
+        rules="classic",
         duration=f"{duration_s} s",
         flows=[_first(variant, assumptions, delayed_ack=delayed_ack)],
         probes=[
@@ -508,6 +516,7 @@ def lossy(
     )
     scenario = shape.scenario(
         name=f"{variant}, loss {loss:g}",
+        rules="classic",
         duration=f"{duration_s} s",
         measure_from="20 s",
         flows=[_first(variant, assumptions, delayed_ack=False)],

@@ -111,6 +111,7 @@ class Path:
         ]
         return Scenario(
             name=name,
+            rules="classic",
             duration=f"{duration_s:g} s",
             measure_from=f"{from_s:g} s",
             # Queueing times are for those who ask for them.

@@ -107,6 +107,7 @@ class Coexistence:
         duration = round(max(extent.shortest_s, extent.packets * network.service_us / 1e6))
         scenario = network.topology(drawn).scenario(
             name=key,
+            rules="classic",
             duration=f"{duration} s",
             measure_from=f"{SETTLING * duration:g} s",
             flows=drawn.flows([bottlenecks.tcp(peer, name) for name in (base, partner)], ["base", "other"]),

@@ -141,6 +141,7 @@ class ForcedDrops:
         )
         scenario = shape.scenario(
             name=point,
+            rules="classic",
             duration=DURATION,
             flows=[flow],
             stop_when_complete=["f"],

@@ -115,6 +115,7 @@ class ManyFlows:
         names = [f"f{flow}" for flow in range(1, count + 1)]
         scenario = network.topology(drawn).scenario(
             name=key,
+            rules="classic",
             duration=f"{duration} s",
             measure_from=f"{SETTLED_S:g} s",
             flows=drawn.flows([bottlenecks.tcp(peer, variant)] * count, names),

@@ -77,6 +77,7 @@ class ReverseTraffic:
         names = [*_names("f", forward), *_names("b", reverse)]
         scenario = network.topology(drawn, reverse=reverse).scenario(
             name=key,
+            rules="classic",
             duration=f"{DURATION_S:g} s",
             measure_from=f"{SETTLED_S:g} s",
             flows=drawn.flows([bottlenecks.tcp(peer, variant)] * count, names),

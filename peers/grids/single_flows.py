@@ -130,6 +130,7 @@ class SingleFlows:
         )
         scenario = shape.scenario(
             name=point,
+            rules="classic",
             duration=f"{extent.duration_s:g} s",
             flows=[flow],
             probes=[Probe(quantities=["cwnd", "cwnd_base"], flows=["f"])] if extent.windows else [],

@@ -101,6 +101,7 @@ class StaggeredVegas:
         names = [f"f{flow}" for flow in range(1, count + 1)]
         scenario = network.topology(drawn).scenario(
             name=key,
+            rules="classic",
             duration=f"{count * extent.apart_s:g} s",
             measure_from=f"{(count - 1 + JITTER) * extent.apart_s:g} s",
             flows=staggered.flows([bottlenecks.tcp(peer, "vegas")] * count, names),

@@ -128,6 +128,7 @@ def _queue_setting(name: str, load: float, source: Source, compare: Compare) -> 
     label = f"load {load:g}"
     scenario = Scenario(
         name=f"{name}, {label}",
+        rules="classic",
         duration="1000 s",
         measure_from="10 s",
         nodes=["a", "b"],
@@ -196,6 +197,7 @@ def _lossy(name: str, loss: float, duration: int, **tcp: Any) -> Scenario:
     timer = Rfc6298Timer(granularity="1 ms", minimum=f"{TIMEOUT_S:g} s", initial=f"{TIMEOUT_S:g} s")
     return Scenario(
         name=name,
+        rules="classic",
         duration=f"{duration} s",
         measure_from="20 s",
         nodes=["a", "b"],
@@ -360,7 +362,12 @@ class Vegases:
         ]
         probe = Probe(quantities=["cwnd", "base_rtt"], flows=["*"], period=SAMPLING)
         return shape.scenario(
-            name=name, duration="200 s", measure_from=f"{VEGAS_MEASURED_S:g} s", flows=flows, probes=[probe]
+            name=name,
+            rules="classic",
+            duration="200 s",
+            measure_from=f"{VEGAS_MEASURED_S:g} s",
+            flows=flows,
+            probes=[probe],
         )
 
 
@@ -480,7 +487,11 @@ def _sawtooth() -> list[Setting]:
             label=f"buffer of {buffer} packets, {buffer / link.bdp:.2f} of the product",
             x=float(buffer),
             scenario=shape.scenario(
-                name=f"sawtooth, {buffer} packets", duration="400 s", measure_from="60 s", flows=[flow]
+                name=f"sawtooth, {buffer} packets",
+                rules="classic",
+                duration="400 s",
+                measure_from="60 s",
+                flows=[flow],
             ),
             compare=compare,
             replications=1,

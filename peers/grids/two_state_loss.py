@@ -118,6 +118,7 @@ class TwoStateLoss:
         drawn = bottlenecks.drawn(f"losses, {key}", NETWORK, 1, within_s=STARTS_S)
         scenario = NETWORK.topology(drawn, impairments=[channel.impairment]).scenario(
             name=key,
+            rules="classic",
             duration=f"{duration_s:g} s",
             measure_from=f"{SETTLED_S:g} s",
             flows=drawn.flows([bottlenecks.tcp(peer, variant)], ["flow"]),

@@ -445,7 +445,9 @@ def _expected(variant: str) -> dict[str, Any]:
     """Return the resolved ``tcp`` table of ns-2's rules for a variant."""
     shape = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms")
     flow = Flow(name="f", from_="s1", to="d1", tcp=Tcp.from_dict(rules.tcp(variant)))
-    table: dict[str, Any] = shape.scenario(duration="1 s", flows=[flow]).resolved()["flows"][0]["tcp"]
+    table: dict[str, Any] = shape.scenario(rules="classic", duration="1 s", flows=[flow]).resolved()["flows"][
+        0
+    ]["tcp"]
     return table
 
 

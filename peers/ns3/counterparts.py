@@ -78,6 +78,7 @@ def _resolved(variant: str) -> dict[str, Any]:
     scenario = Scenario.from_dict(
         {
             "duration": "1 s",
+            "rules": "classic",
             "nodes": ["a", "b"],
             "links": [
                 {"name": "ab", "from": "a", "to": "b", **link},

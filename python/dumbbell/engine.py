@@ -23,6 +23,6 @@ def catalogue() -> dict[str, list[Any]]:
 
     The entries of a registry have a ``name``, a ``summary`` and their ``parameters``, each with ``name``,
     ``description``, ``default``, ``unit``, ``accepted`` and ``source``. ``"tcp"`` is the list of a
-    connection's parameters itself, ``"variants"`` a list of names.
+    connection's parameters itself; ``"variants"`` are names with what they stand for in each environment.
     """
     return cast(dict[str, list[Any]], json.loads(_engine.catalogue()))

@@ -11,6 +11,7 @@ from pathlib import Path
 SCENARIO = """\
 name = "small"
 duration = "2 s"
+rules = "classic"
 nodes = ["a", "b"]
 
 [[links]]
@@ -40,7 +41,7 @@ quantities = ["cwnd"]
 """
 
 JSON = """\
-{"duration": "2 s", "nodes": ["a", "b"],
+{"duration": "2 s", "rules": "classic", "nodes": ["a", "b"],
  "links": [{"name": "a-b", "from": "a", "to": "b", "rate": "2 Mbit/s", "delay": "10 ms"},
            {"name": "b-a", "from": "b", "to": "a", "rate": "2 Mbit/s", "delay": "10 ms"}],
  "flows": [{"name": "f", "from": "a", "to": "b", "tcp": "reno"}]}

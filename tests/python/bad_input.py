@@ -168,7 +168,6 @@ CASES = [
         {"kind": "cbr", "rate": "1 Mbit/s", "packet": "1000 bytes"},
         "tcp",
     ),
-    Bad("TCP not said", "flows.fg.tcp", None, "tcp"),
 ]
 
 

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _TWO_HOSTS: dict[str, Any] = {
     "name": "two hosts",
     "duration": "5 s",
+    "rules": "classic",
     "nodes": ["h1", "r1", "r2", {"name": "h2", "tick_phase": "random"}],
     "links": [
         {"name": "h1-r1", "from": "h1", "to": "r1", "rate": "10 Mbit/s", "delay": "0.1 ms"},

@@ -40,6 +40,7 @@ DIGITS = re.compile(r"[0-9a-f]{8,}|\d+")
 SCENARIO = """
 name = "small"
 duration = "2 s"
+rules = "classic"
 nodes = ["h1", "h2"]
 
 [[links]]

@@ -27,7 +27,7 @@ class Small(Paper):
             start=Uniform(uniform=("0 s", "1 s")),
         )
         scenario = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="10 ms").scenario(
-            name="small", duration="20 s", flows=[flow]
+            name="small", rules="classic", duration="20 s", flows=[flow]
         )
         count = settings.runs or 3
         return [PlannedRun(key="one", scenario=scenario, seed=settings.seed, run=run) for run in range(count)]

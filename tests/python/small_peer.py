@@ -61,7 +61,7 @@ def scenario(name, tcp, rate, start="0 s"):
     shape = topologies.dumbbell(pairs=1, rate=rate, delay="10 ms", queue=DropTail(limit="10 packets"))
     flow = Flow(name="fg", from_="s1", to="d1", tcp=tcp, start=start)
     return shape.scenario(
-        name=name, duration="5 s", flows=[flow], probes=[Probe(flows=["fg"], quantities=["cwnd"])]
+        name=name, rules="classic", duration="5 s", flows=[flow], probes=[Probe(flows=["fg"], quantities=["cwnd"])]
     )
 '''
 

@@ -27,7 +27,9 @@ QUEUE = "links.r1-r2.queue.limit"
 def base():
     """One flow that starts at a random time, for two seconds."""
     flow = Flow(name="fg", from_="s1", to="d1", tcp="reno", start=Uniform(uniform=("0 s", "1 s")))
-    return topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="10 ms").scenario(duration="2 s", flows=[flow])
+    return topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="10 ms").scenario(
+        rules="classic", duration="2 s", flows=[flow]
+    )
 
 
 @pytest.fixture
@@ -376,8 +378,14 @@ def test_the_default_reduction_keeps_flows_and_links(base):
         ({"axes": {"duratoin": ["1 s"]}}, "did you mean `duration`"),
         ({"axes": {"flows.fg.tcp": ["renoo"]}}, "did you mean"),
         ({"axes": {"duration": ["1 parsec"]}}, "axes: duration = '1 parsec': duration: \"1 parsec\""),
-        ({"axes": {"duration": "1 s"}}, 'axes.duration: "1 s" is not accepted; expected a list of values'),
-        ({"axes": {"duration": 1}}, "axes.duration: 1 is not accepted; expected a list of values"),
+        (
+            {"axes": {"duration": "1 s"}},
+            'axes.duration: "1 s" is not accepted; expected a list of values',
+        ),
+        (
+            {"axes": {"duration": 1}},
+            "axes.duration: 1 is not accepted; expected a list of values",
+        ),
         ({"axes": {"duration": []}}, "expected at least one value"),
         ({"axes": {"duration": [float("nan")]}}, "a finite number"),
         ({"axes": {"": ["1 s"]}}, "a path of fields joined by dots"),

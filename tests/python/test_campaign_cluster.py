@@ -86,7 +86,7 @@ def deadly(runs):
 def scenario(duration):
     flow = Flow(name="fg", from_="s1", to="d1", tcp="reno", start=Uniform(uniform=("0 s", "1 s")))
     shape = topologies.dumbbell(pairs=1, rate="1.6 Mbit/s", delay="10 ms")
-    return shape.scenario(duration=duration, flows=[flow])
+    return shape.scenario(rules="classic", duration=duration, flows=[flow])
 
 
 def wanted(store, *, duration="2 s", runs=20, **options):

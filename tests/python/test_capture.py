@@ -27,7 +27,7 @@ TSHARK = shutil.which("tshark")
 def scenario():
     shape = topologies.dumbbell(pairs=2, rate="8 Mbit/s", delay="10 ms")
     flow = Flow(name="fg", from_="s1", to="d1", tcp={"variant": "sack", "handshake": True})
-    return shape.scenario(duration="2 s", flows=[flow])
+    return shape.scenario(rules="classic", duration="2 s", flows=[flow])
 
 
 def packets(path: Path) -> list[tuple[int, int, bytes]]:
@@ -93,7 +93,7 @@ def test_packets_of_other_transports_are_kept_whole_with_their_keys(tmp_path):
     shape = topologies.dumbbell(pairs=1, rate="8 Mbit/s", delay="10 ms")
     quinn = {"name": "quinn", "tls": "fixed"}
     flow = Flow(name="fg", from_="s1", to="d1", transport=quinn, source="greedy")
-    scenario = shape.scenario(duration="2 s", flows=[flow])
+    scenario = shape.scenario(rules="classic", duration="2 s", flows=[flow])
     run = dumbbell.run(scenario, pcap=tmp_path / "s1.pcapng", qlog=tmp_path / "fg.qlog")
     assert run.fingerprint == dumbbell.run(scenario).fingerprint
     found = packets(tmp_path / "s1.pcapng")
@@ -118,7 +118,7 @@ def test_wireshark_counts_the_same_at_the_sender(tmp_path):
     flow = Flow(
         name="fg", from_="s1", to="d1", tcp={"variant": "sack", "handshake": True, "timestamps": True}
     )
-    scenario = shape.scenario(duration="10 s", flows=[flow])
+    scenario = shape.scenario(rules="classic", duration="10 s", flows=[flow])
     path = tmp_path / "s1.pcapng"
     run = dumbbell.run(scenario, pcap=path, snaplen=65_535)
     checks = [item for layer in ("ip", "tcp") for item in ("-o", f"{layer}.check_checksum:TRUE")]
@@ -182,7 +182,7 @@ def test_packets_need_a_node_among_several_senders_and_events_need_tcp(tmp_path)
     shape = topologies.dumbbell(pairs=2, rate="8 Mbit/s", delay="10 ms")
     source = {"kind": "cbr", "rate": "1 Mbit/s", "packet": "1000 bytes"}
     flows = [Flow(name=f"f{pair}", from_=f"s{pair}", to=f"d{pair}", source=source) for pair in (1, 2)]
-    scenario = shape.scenario(duration="1 s", flows=flows)
+    scenario = shape.scenario(rules="classic", duration="1 s", flows=flows)
     with pytest.raises(ScenarioError, match="expected a node, because 2 nodes send: s1, s2"):
         dumbbell.run(scenario, pcap=tmp_path / "f")
     with pytest.raises(ScenarioError, match="no flow of this scenario has TCP"):
@@ -195,7 +195,9 @@ def test_packets_need_a_node_among_several_senders_and_events_need_tcp(tmp_path)
 def test_packets_that_do_not_fit_are_refused_and_nothing_is_left(tmp_path):
     shape = topologies.dumbbell(pairs=1, rate="8 Mbit/s", delay="10 ms")
     tcp = {"mss": "65490 bytes", "timestamps": True}
-    scenario = shape.scenario(duration="1 s", flows=[Flow(name="fg", from_="s1", to="d1", tcp=tcp)])
+    scenario = shape.scenario(
+        rules="classic", duration="1 s", flows=[Flow(name="fg", from_="s1", to="d1", tcp=tcp)]
+    )
     with pytest.raises(ScenarioError, match=r"flows\.fg\.tcp\.mss"):
         dumbbell.run(scenario, pcap=tmp_path / "f")
     assert list(tmp_path.iterdir()) == []

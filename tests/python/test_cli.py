@@ -277,7 +277,7 @@ def test_list_shows_what_has_a_name():
     assert "recoveries\n" in result.stdout
     assert "queues" not in result.stdout
     found = json.loads(invoke("list", "cubic", "--json").stdout)
-    assert list(found) == ["algorithms"]
+    assert list(found) == ["algorithms", "variants"]
     assert [entry["name"] for entry in found["algorithms"]] == ["cubic"]
 
 

@@ -90,7 +90,7 @@ def scenario(tcp, *, quantities=("cwnd", "ssthresh"), duration="20 s", **rest):
         Flow(name="bg", from_="s2", to="d2", tcp="reno", start=START),
     ]
     probes = [Probe(flows=["fg"], quantities=list(quantities))] if quantities else None
-    return SHAPE.scenario(duration=duration, flows=flows, probes=probes, **rest)
+    return SHAPE.scenario(rules="classic", duration=duration, flows=flows, probes=probes, **rest)
 
 
 @pytest.mark.parametrize(("increase", "decrease"), [(1.0, 0.5), (2.5, 0.7)])
@@ -352,6 +352,7 @@ def test_parameters_of_other_types_are_refused(wrong, text):
 def test_a_copy_continues_as_its_original_and_shared_prefixes_do_not_matter():
     jobs = [
         SHAPE.scenario(
+            rules="classic",
             duration="15 s",
             flows=[
                 Flow(name="bg", from_="s1", to="d1", tcp=Aimd()),
@@ -568,7 +569,7 @@ def test_controls_of_a_script_run_in_other_processes(tmp_path):
         'shape = topologies.dumbbell(pairs=1, rate="4 Mbit/s", delay="20 ms")\n'
         'start = Uniform(uniform=("0 s", "1 s"))\n'
         'flow = lambda tcp: Flow(name="fg", from_="s1", to="d1", tcp=tcp, start=start)\n'
-        'jobs = [shape.scenario(duration="5 s", flows=[flow(tcp)]) for tcp in (Reno(), "newreno")]\n'
+        'jobs = [shape.scenario(rules="classic", duration="5 s", flows=[flow(tcp)]) for tcp in (Reno(), "newreno")]\n'
         "runs = dumbbell.run_many(jobs, runs=2, threads=2, progress=False)\n"
         'assert len(runs) == 4 and runs.flows["goodput_bps"].min() > 1e6\n'
     )

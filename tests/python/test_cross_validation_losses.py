@@ -30,7 +30,7 @@ class Lossy:
                 factors={"variant": variant},
                 scenario=shape.scenario(
                     name=f"{variant} lossy",
-                    duration="10 s",
+                    rules="classic", duration="10 s",
                     flows=[Flow(name="fg", from_="s1", to="d1", tcp=variant)],
                     probes=[{"flows": ["fg"], "quantities": ["cwnd"]}],
                 ),
@@ -77,7 +77,9 @@ def lossy(*impairments):
     shape = topologies.dumbbell(
         pairs=1, rate="2 Mbit/s", delay="10 ms", queue=DropTail(limit="8 packets"), impairments=impairments
     )
-    return shape.scenario(duration="20 s", flows=[Flow(name="fg", from_="s1", to="d1", tcp="newreno")])
+    return shape.scenario(
+        rules="classic", duration="20 s", flows=[Flow(name="fg", from_="s1", to="d1", tcp="newreno")]
+    )
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,7 @@ def test_any_network_of_a_scenario_can_be_drawn():
         for a, b in [("alice", "paris"), ("paris", "alice"), ("bob", "oslo"), ("oslo", "bob")]
     ]
     ring = Scenario(
+        rules="classic",
         duration="1 s",
         nodes=["alice", "bob", "paris", "rome", "oslo"],
         links=links,

@@ -15,7 +15,8 @@ NONE = "–"
 
 def table():
     """Return the names of the environments, and the rows of the table as lists of cells."""
-    head, _, *rows = (line for line in PAGE.splitlines() if line.startswith("|"))
+    lines = PAGE[PAGE.index("| field |") :].split("\n\n")[0].splitlines()
+    head, _, *rows = lines
     cells = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in (head, *rows)]
     return cells[0][1:], cells[1:]
 
@@ -39,7 +40,7 @@ def flat(members, path=""):
 def test_the_table_has_every_environment_with_its_values(two_hosts):
     names, rows = table()
     assert names == [entry["name"] for entry in dumbbell.engine.catalogue()["rules"]]
-    rules = {name: flat(resolved(two_hosts, {"rules": name})) for name in names}
+    rules = {name: flat(resolved(two_hosts, {"rules": name, "congestion": "reno"})) for name in names}
     for field, *cells in rows:
         assert cells == [rules[name].get(field, NONE) for name in names], field
     # Fields of tables that only one environment has are left out, except those in the table.
@@ -81,17 +82,63 @@ def test_builders_state_the_rules_of_linux():
     shape = dumbbell.topologies.dumbbell(pairs=1, rate="10 Mbit/s", delay="20 ms")
     rules = [
         shape.scenario(
-            duration="1 s", flows=[dumbbell.Flow(name="f", from_="s1", to="d1", tcp=tcp)]
+            rules="classic", duration="1 s", flows=[dumbbell.Flow(name="f", from_="s1", to="d1", tcp=tcp)]
         ).resolved()["flows"][0]["tcp"]
         for tcp in (tcp, dumbbell.Tcp(rules="linux"))
     ]
     assert rules[0] == rules[1]
 
 
-@pytest.mark.parametrize("variant", ["tahoe", "reno"])
-def test_linux_has_no_recovery_without_partial_acknowledgements(two_hosts, variant):
-    with pytest.raises(dumbbell.ScenarioError, match="newreno"):
-        two_hosts.with_values({"flows.fg.tcp": {"rules": "linux", "variant": variant}})
+@pytest.mark.parametrize(
+    ("rules", "variant", "having"),
+    [
+        ("linux", "tahoe", "`classic`, `bsd`, `ns2`"),
+        ("ns3", "tahoe", "`classic`, `bsd`, `ns2`"),
+        ("rfc", "newreno", "`classic`, `bsd`, `ns2`, `ns3`, `linux`"),
+        ("rfc", "sack", "`classic`, `bsd`, `ns2`, `ns3`, `linux`"),
+    ],
+)
+def test_a_name_that_an_environment_lacks_is_refused_with_those_that_have_it(
+    two_hosts, rules, variant, having
+):
+    with pytest.raises(dumbbell.ScenarioError, match=f"the rules {having} have {variant}"):
+        two_hosts.with_values({"flows.fg.tcp": {"rules": rules, "variant": variant}})
+
+
+@pytest.mark.parametrize("rules", ["rfc", "ns3", "linux"])
+def test_reno_is_a_congestion_control_where_its_recovery_is_history(two_hosts, rules):
+    named = resolved(two_hosts, {"rules": rules, "variant": "reno"})
+    assert named == resolved(two_hosts, {"rules": rules, "congestion": "reno"})
+    assert named["recovery"]["kind"] in ("rack", "ns3sack")
+
+
+def test_by_default_all_congestion_controls_have_one_sender(two_hosts):
+    """What differs is the congestion control, and what it needs to be itself."""
+    own = ("congestion", "mechanisms", "ecn", "aqt")
+    data = two_hosts.to_dict()
+    del data["rules"]
+    today = Scenario.from_dict(data)
+    senders = []
+    for entry in dumbbell.engine.catalogue()["algorithms"]:
+        tcp = resolved(today, entry["name"])
+        assert tcp["congestion"]["name"] == entry["name"]
+        assert set("".join(key for key, is_on in tcp["mechanisms"].items() if is_on)) <= set("ABFI")
+        tcp["window"].pop("slow_start")
+        senders.append({key: value for key, value in tcp.items() if key not in own})
+    assert all(sender == senders[0] for sender in senders)
+    assert (senders[0]["recovery"]["kind"], senders[0]["initial_window"]) == ("rack", "10 segments")
+    assert resolved(today, None) == resolved(today, "cubic") == resolved(today, {})
+
+
+def test_the_environment_of_a_scenario_is_that_of_flows_that_state_none(two_hosts):
+    data = two_hosts.to_dict()
+    classic = Scenario.from_dict(data | {"rules": "classic"}).with_values({"flows.fg.tcp": "vegas"})
+    flow = Scenario.from_dict(data).with_values({"flows.fg.tcp": {"rules": "classic", "variant": "vegas"}})
+    assert classic.hash == flow.hash
+    linux = classic.with_values({"flows.fg.tcp": {"rules": "linux", "variant": "vegas"}})
+    assert linux.resolved()["flows"][0]["tcp"]["recovery"]["kind"] == "rack"
+    with pytest.raises(dumbbell.ScenarioError, match="rules"):
+        Scenario.from_dict(data | {"rules": "modern"})
 
 
 def test_linux_has_one_recovery_for_every_congestion_control(two_hosts):

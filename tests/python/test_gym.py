@@ -29,7 +29,7 @@ def lossy(duration="5 s", loss=0.01, rate="10 Mbit/s", limit="34 packets", **flo
     )
     start = Uniform(uniform=("0 s", "0.2 s"))
     fg = Flow(name="fg", from_="s1", to="d1", **{"tcp": TCP, "start": start, **flow})
-    return shape.scenario(duration=duration, flows=[fg])
+    return shape.scenario(rules="classic", duration=duration, flows=[fg])
 
 
 @pytest.mark.parametrize("settings", [{}, {"interval": "ack"}, {"interval": "20 ms", "action": "rate"}])
@@ -260,7 +260,7 @@ def test_an_exception_of_another_flow_arrives():
         Flow(name="bg", from_="s2", to="d2", tcp=Raises(), start="0.8 s"),
     ]
     environments = FlowVectorEnv(
-        shape.scenario(duration="5 s", flows=flows), num_envs=2, flow="fg", interval="0.5 s"
+        shape.scenario(rules="classic", duration="5 s", flows=flows), num_envs=2, flow="fg", interval="0.5 s"
     )
     environments.reset(seed=1)
     # The other flow has its first acknowledgement 42 ms after its start: within the first step, from 0.54 s to 1.04 s.

@@ -143,7 +143,11 @@ SINGLE = [
     Call("not a number", lambda s: s.with_values({"duration": float("nan")}), ("duration", "finite")),
     Call("many replications", lambda s: Campaign(s, runs=10**12, store="x"), ("runs", "at most 10000000")),
     Call("axes of a list", lambda s: Campaign(s, ["a"], store="x"), ("axes", "table of lists")),
-    Call("an axis of text", lambda s: Campaign(s, {"duration": "1 s"}, store="x"), ("axes.duration", "list")),
+    Call(
+        "an axis of text",
+        lambda s: Campaign(s, {"duration": "1 s"}, store="x"),
+        ("axes.duration", "list"),
+    ),
     Call("an axis without values", lambda s: Campaign(s, {"duration": []}, store="x"), ("axes.duration",)),
     Call("a drawing of a number", lambda _: topologies.draw(3), ("network", "Topology")),
     Call("a drawing of nothing", lambda _: topologies.draw(None), ("network", "NoneType")),

@@ -45,7 +45,9 @@ def flow(variant="newreno", *, number=1, source=None, start="0 s", stop=None, **
 
 
 def scenario(*flows, shape=None, duration="20 s", **more):
-    return (shape or network()).scenario(duration=duration, flows=list(flows) or [flow()], **more)
+    return (shape or network()).scenario(
+        rules="classic", duration=duration, flows=list(flows) or [flow()], **more
+    )
 
 
 def commands(asked, first):

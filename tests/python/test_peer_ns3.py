@@ -38,7 +38,9 @@ def flow(variant="newreno", *, number=1, source=None, start="0 s", stop=None, **
 
 
 def scenario(*flows, shape=None, duration="20 s", **more):
-    return (shape or network()).scenario(duration=duration, flows=list(flows) or [flow()], **more)
+    return (shape or network()).scenario(
+        rules="classic", duration=duration, flows=list(flows) or [flow()], **more
+    )
 
 
 def statements(asked, first):
@@ -72,7 +74,7 @@ def test_each_direction_of_a_link_has_its_own_delay_and_rate():
 
 
 def test_a_queue_that_counts_the_packet_in_service_has_room_for_one_less_behind_it():
-    shape = network().scenario(duration="1 s", flows=[flow()])
+    shape = network().scenario(rules="classic", duration="1 s", flows=[flow()])
     counting = shape.with_values({"links.r1-r2.queue.counts_service": True})
     assert statements(counting, "link")[0].endswith(" 24p")
 
@@ -89,7 +91,7 @@ def test_packets_follow_the_stated_path():
         {"name": name, "from": name[0], "to": name[1], "rate": "1 Mbit/s", "delay": "1 ms"}
         for name in ("ab", "ba", "ac", "cb")
     ]
-    plain = {"duration": "1 s", "nodes": ["a", "b", "c"], "links": links}
+    plain = {"duration": "1 s", "rules": "classic", "nodes": ["a", "b", "c"], "links": links}
     one = {"name": "f", "from": "a", "to": "b", "tcp": PEER.tcp("newreno")}
     direct = dumbbell.Scenario.from_dict(plain | {"flows": [one]})
     around = dumbbell.Scenario.from_dict(plain | {"flows": [one | {"path": ["ac", "cb"]}]})

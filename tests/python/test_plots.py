@@ -11,7 +11,7 @@ from dumbbell import ScenarioError, engine, factorial, plots
 from dumbbell.statistics import Interval
 
 KNOWN = engine.catalogue()
-REGISTERED = list(dict.fromkeys([*KNOWN["variants"], *(known["name"] for known in KNOWN["algorithms"])]))
+REGISTERED = list(dict.fromkeys(known["name"] for known in [*KNOWN["variants"], *KNOWN["algorithms"]]))
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def runs():
     source = Incast(senders=20, sizes={"kind": "fixed", "size": "50 kB"}, pause="10 ms")
     flow = Flow(name="fg", from_="s1", to="d1", tcp="sack", source=source)
     probe = Probe(flows=["fg"], quantities=["cwnd", "tcp_events", "transfers"])
-    scenario = shape.scenario(duration="2 s", flows=[flow], probes=[probe])
+    scenario = shape.scenario(rules="classic", duration="2 s", flows=[flow], probes=[probe])
     return dumbbell.run_many(scenario, progress=False)
 
 

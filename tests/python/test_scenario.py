@@ -63,6 +63,7 @@ FULL = Tcp(
 def built() -> Scenario:
     return Scenario(
         name="built",
+        rules="classic",
         duration="20 s",
         measure_from="1 s",
         stop_when_complete=["fg"],
@@ -201,6 +202,7 @@ def test_values_are_changed_by_address():
     scenario = built().with_values(
         {
             "duration": "10 s",
+            "rules": "classic",
             "links.a-b.delay": "20 ms",
             "links.*.rate": "3 Mbit/s",
             "links.a-b.queue": DropTail(limit="5 packets"),
@@ -417,9 +419,6 @@ def test_the_catalogue_names_everything_with_summary_and_parameters():
     for kind, entries in catalogue.items():
         assert entries, kind
         for entry in entries:
-            if kind == "variants":
-                assert isinstance(entry, str)
-                continue
             assert entry["name"]
             assert entry.get("summary") or entry.get("description"), (kind, entry["name"])
             parameters = [entry] if kind == "tcp" else entry.get("parameters") or []
@@ -487,12 +486,13 @@ def test_a_builder_in_the_wrong_place_is_refused():
     with pytest.raises(ScenarioError) as caught:
         shape.scenario(
             name="x",
+            rules="classic",
             duration="1 s",
             flows=[Flow(name="f", from_="s1", to="d1", tcp="reno", source=DropTail())],
         )
     assert "source" in caught.value.field
     with pytest.raises(ScenarioError):
-        shape.scenario(name="x", duration="1 s", flows=[Greedy()])
+        shape.scenario(name="x", rules="classic", duration="1 s", flows=[Greedy()])
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ def scenario(*lost: int, quantities: tuple[str, ...] = ("tcp_events",), **change
         "limited_transmit": False,
     }
     return shape.scenario(
+        rules="classic",
         duration="60 s",
         flows=[Flow(name="fg", from_="s1", to="d1", tcp=tcp, source=Transfer(size="38400 bytes"))],
         probes=[Probe(flows=["fg"], quantities=list(quantities), **changes)],

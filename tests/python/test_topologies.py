@@ -327,7 +327,7 @@ def test_impossible_shapes_are_refused_by_field_value_and_what_is_accepted(make,
 
 def test_data_crosses_every_bottleneck_of_a_parking_lot():
     shape = topologies.parking_lot(hops=2, rate="2 Mbit/s", delay="5 ms")
-    scenario = shape.scenario(name="lot", duration="20 s", flows=[flow(1), flow(2), flow(3)])
+    scenario = shape.scenario(name="lot", rules="classic", duration="20 s", flows=[flow(1), flow(2), flow(3)])
     result = dumbbell.run(scenario)
     assert (result.flows.goodput_bps > 1e5).all()
     assert all(result.link(name).utilization > 0.9 for name in shape.bottlenecks)
@@ -429,7 +429,7 @@ def test_impairments_and_changes_are_on_the_intended_links(build, expected):
     assert sorted(link.name for link in shape.links if link.changes) == expected
     if len(shape.nodes) < 10:
         hosts_of_pair = {"from_": "s1", "to": "d1"}
-        shape.scenario(duration="5 s", flows=[Flow(name="f", tcp="reno", **hosts_of_pair)])
+        shape.scenario(rules="classic", duration="5 s", flows=[Flow(name="f", tcp="reno", **hosts_of_pair)])
 
 
 @pytest.mark.parametrize("build", [topologies.satellite, topologies.last_hop_wireless])

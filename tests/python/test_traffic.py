@@ -94,7 +94,7 @@ def offered(source, seconds):
     """Rate that a source puts on the wire, in bits per second."""
     shape = topologies.dumbbell(pairs=1, rate="100 Mbit/s", delay="1 ms")
     flow = Flow(name="video", from_="s1", to="d1", source=source)
-    result = dumbbell.run(shape.scenario(duration=f"{seconds} s", flows=[flow]))
+    result = dumbbell.run(shape.scenario(rules="classic", duration=f"{seconds} s", flows=[flow]))
     return result.flow("video").throughput_bps
 
 
@@ -174,6 +174,7 @@ def short_flows() -> Scenario:
     source = Transfers(arrivals=LoadArrivals(load=0.6, capacity="4 Mbit/s"), sizes=sizes)
     shape = topologies.dumbbell(pairs=1, rate="4 Mbit/s", delay="5 ms")
     return shape.scenario(
+        rules="classic",
         duration="30 s",
         delay_percentiles=True,
         flows=[Flow(name="short", from_="s1", to="d1", tcp="reno", source=source)],

@@ -27,7 +27,7 @@ def scenario(*senders, duration="8 s", **source):
         Flow(name=f"f{number}", from_=f"s{number}", to=f"d{number}", tcp=sender, **source)
         for number, sender in enumerate(senders, 1)
     ]
-    return shape.scenario(duration=duration, flows=flows)
+    return shape.scenario(rules="classic", duration=duration, flows=flows)
 
 
 def test_a_transport_in_place_of_tcp_is_completed_by_the_engine():

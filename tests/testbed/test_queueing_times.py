@@ -68,7 +68,7 @@ def test_a_million_packets_have_right_checksums(with_groups):
         for number in range(1, 5)
     ]
     # 16,400 packets a second: data and, without delay, their acknowledgements.
-    run = testbed.run(shape.scenario(duration="65 s", measure_from="0 s", flows=flows))
+    run = testbed.run(shape.scenario(rules="classic", duration="65 s", measure_from="0 s", flows=flows))
     packets = sum(run.link(name).packets for name in ("r1-r2", "r2-r1"))
     waits = run.link("r1-r2").wait_mean_s
     state = run.summary["testbed"]
@@ -103,7 +103,7 @@ def asymmetric(variant: str) -> dumbbell.Scenario:
         increase="at-once",
     )
     flow = Flow(name="c1", from_="s1", to="d1", tcp=rules, start={"uniform": ["0 s", "1 s"]})
-    return shape.scenario(duration="60 s", measure_from="30 s", flows=[flow])
+    return shape.scenario(rules="classic", duration="60 s", measure_from="30 s", flows=[flow])
 
 
 def test_rovegas_has_twice_the_goodput_of_vegas_behind_a_slow_way_back(with_groups):

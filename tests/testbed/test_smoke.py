@@ -29,7 +29,12 @@ def scenario(congestion: str) -> Scenario:
     table = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
     assert table is not None
     base = Scenario.from_dict(tomllib.loads(table[1]))
-    changes = {"duration": DURATION, "measure_from": MEASURE_FROM, "flows.reno.tcp.congestion": congestion}
+    changes = {
+        "duration": DURATION,
+        "rules": "classic",
+        "measure_from": MEASURE_FROM,
+        "flows.reno.tcp.congestion": congestion,
+    }
     if congestion == "vegas":
         # With the usual 1 and 3 packets, the queue runs empty whenever packets are a millisecond late.
         changes["flows.reno.tcp.congestion"] = {"name": "vegas", "alpha": 6.0, "beta": 8.0}

@@ -99,7 +99,9 @@ def _parking_lot(draw: random.Random) -> Scenario:
     shape = topologies.parking_lot(
         hops=hops, rate=f"{rate:.3} Mbit/s", delay=f"{draw.randint(1, 15)} ms", queue=_queue(draw)
     )
-    return shape.scenario(duration=_duration(rate * hops), flows=list(_flows(draw, hops + 1)))
+    return shape.scenario(
+        rules="classic", duration=_duration(rate * hops), flows=list(_flows(draw, hops + 1))
+    )
 
 
 FAMILIES: Mapping[str, Callable[[random.Random], Scenario]] = {
@@ -117,7 +119,7 @@ def _dumbbell(draw: random.Random, *, flows: int = 0, ecn: bool = False, **link:
     shape = topologies.dumbbell(
         pairs=flows, rate=f"{rate:.3} Mbit/s", delay=f"{draw.randint(1, 40)} ms", **link
     )
-    return shape.scenario(duration=_duration(rate), flows=list(_flows(draw, flows, ecn=ecn)))
+    return shape.scenario(rules="classic", duration=_duration(rate), flows=list(_flows(draw, flows, ecn=ecn)))
 
 
 def _queue(draw: random.Random) -> DropTail:

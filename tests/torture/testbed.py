@@ -58,6 +58,7 @@ RULES = (
 
 LINKS = """
 duration = "1.5 s"
+rules = "classic"
 nodes = [{ name = "a", aqt = true }, { name = "b", aqt = true }]
 
 [[links]]

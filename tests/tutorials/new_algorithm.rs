@@ -10,6 +10,7 @@ fn scenario(tcp: &str) -> Scenario {
         r#"
         name = "a new algorithm"
         duration = "60 s"
+        rules = "classic"
         stop_when_complete = ["flow"]
         nodes = ["sender", "receiver"]
 

@@ -15,6 +15,7 @@ fn the_new_discipline_is_listed_and_carries_a_transfer() {
     let text = format!(
         r#"
         duration = "60 s"
+        rules = "classic"
         stop_when_complete = ["flow"]
         nodes = ["sender", "receiver"]
         links = [

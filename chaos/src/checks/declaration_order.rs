@@ -130,7 +130,7 @@ mod tests {
         let link = |from: &str, to: &str, rate: &str| json!({ "name": format!("{from}{to}"), "from": from, "to": to, "rate": rate, "delay": "1 ms", "queue": { "kind": "droptail", "limit": "5 packets" } });
         let flow = |from: &str, start: u64| json!({ "name": from, "from": from, "to": "z", "start": format!("{start} ns"), "tcp": "reno" });
         let value = json!({
-            "duration": "500 ms", "nodes": ["a", "b", "m", "z"],
+            "duration": "500 ms", "rules": "classic", "nodes": ["a", "b", "m", "z"],
             "links": [link("a", "m", "10 Mbit/s"), link("b", "m", "10 Mbit/s"), link("m", "z", "1 Mbit/s"),
                       link("z", "m", "1 Mbit/s"), link("m", "a", "10 Mbit/s"), link("m", "b", "10 Mbit/s")],
             "flows": [flow("a", 0), flow("b", later)],

@@ -83,7 +83,7 @@ mod tests {
         let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "1 ms" });
         let jitter = json!([{ "kind": "jitter", "delay": "50 ms", "jitter": "50 ms" }]);
         let mut value = json!({
-            "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "duration": "1 s", "rules": "classic", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
             "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "reno" }],
         });
         let runner = Runner::new(Duration::from_secs(20), None);

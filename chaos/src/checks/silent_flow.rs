@@ -71,7 +71,7 @@ mod tests {
     fn a_flow_more_that_sends_breaks_the_relation() {
         let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "1 ms" });
         let value = json!({
-            "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "duration": "1 s", "rules": "classic", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
             "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "reno" }],
         });
         let scenario = Scenario::from_value(&value).expect("a valid scenario");

@@ -69,8 +69,12 @@ fn attempt(row: Option<&Row>, draw: &mut Draw, refused: &mut usize) -> Option<Va
     let topology = Topology::draw(draw);
     let links = links(&topology, &mut leaves, is_extreme, draw);
     let flows = flows(&topology, &mut leaves, draw);
-    let mut value = json!({ "name": "chaos", "duration": "1 s", "nodes": nodes(&topology, draw),
-                            "links": links, "flows": flows });
+    let mut value = json!({ "name": "chaos", "duration": "1 s", "nodes": nodes(&topology, draw), "links": links,
+                            "flows": flows });
+    // What is planted is named as in the classic environment.
+    if row.is_some() || draw.chance(0.5) {
+        value["rules"] = json!("classic");
+    }
     let mut valid = |value: &mut Value| {
         let (scenario, removals) = repair(value)?;
         *refused += removals;

@@ -20,11 +20,12 @@ pub fn repair(value: &mut Value) -> Option<(Scenario, usize)> {
 }
 
 fn repair_elements<T: Field>(value: &mut Value, list: &str) -> usize {
+    let root: Value = value.get("rules").map(|rules| ("rules", rules.clone())).into_iter().collect();
     let Some(Value::Array(elements)) = value.get_mut(list) else { return 0 };
     let mut total = 0;
     for element in elements {
         // An element that cannot be repaired by itself is removed with the whole scenario in view.
-        let removals = repair_by(element, |element| T::decode(&Node::root(element)));
+        let removals = repair_by(element, |element| T::decode(&Node::part(element, &root)));
         total += removals.map_or(0, |(_, removals)| removals);
     }
     total
@@ -103,7 +104,7 @@ mod tests {
     fn rejected_members_are_removed_with_what_requires_them() {
         let link = |name: &str, from: &str, to: &str| json!({ "name": name, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "0 s" });
         let mut value = json!({
-            "duration": "1 s", "nodes": ["a", "b"],
+            "duration": "1 s", "rules": "classic", "nodes": ["a", "b"],
             "links": [link("ab", "a", "b"), link("ba", "b", "a"), link("ax", "a", "x")],
             "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": { "mss": "0 bytes" }, "source": "greedy" },
                       { "name": "g", "from": "a", "to": "c", "tcp": "reno" }],

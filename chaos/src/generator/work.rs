@@ -322,7 +322,7 @@ mod tests {
     fn packets(source: serde_json::Value, tcp: serde_json::Value, seconds: f64) -> f64 {
         let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "1 ms" });
         let scenario = json!({
-            "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "duration": "1 s", "rules": "classic", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
             "flows": [{ "name": "f", "from": "a", "to": "b", "source": source, "tcp": tcp }],
         });
         Work::of(&Scenario::from_value(&scenario).expect("a valid scenario")).packets(seconds)

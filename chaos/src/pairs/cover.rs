@@ -48,7 +48,7 @@ fn alone(row: &Row) -> Result<BTreeSet<Pair>, String> {
     let link = |from: &str, to: &str| json!({ "name": format!("{from}{to}"), "from": from, "to": to, "rate": "1000000 bit/s", "delay": "1000000 ns" });
     let flow = |name: &str| json!({ "name": name, "from": "a", "to": "c", "tcp": {}, "source": "greedy" });
     let mut value = json!({
-        "duration": "1 s", "nodes": ["a", "b", "c"],
+        "duration": "1 s", "rules": "classic", "nodes": ["a", "b", "c"],
         "links": [link("a", "b"), link("b", "c"), link("c", "b"), link("b", "a")],
         "flows": [flow("f"), flow("g")],
     });

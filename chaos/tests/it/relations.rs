@@ -19,7 +19,7 @@ fn scenario(link: Value, flow: Value) -> Scenario {
     };
     let plain = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "20 ms" });
     let value = json!({
-        "duration": "10 s", "nodes": ["a", "b"], "links": [with(plain("a", "b"), link), plain("b", "a")],
+        "duration": "10 s", "rules": "classic", "nodes": ["a", "b"], "links": [with(plain("a", "b"), link), plain("b", "a")],
         "flows": [with(json!({ "name": "f", "from": "a", "to": "b" }), flow)],
     });
     Scenario::from_value(&value).expect("a valid scenario")

@@ -384,7 +384,7 @@ mod tests {
     /// Two flows from a to b, of TCP with these parameters and of datagrams.
     fn headers(tcp: &str) -> Result<Headers, SpecError> {
         let text = format!(
-            r#"{{ "duration": "1 s", "nodes": ["a", "b"],
+            r#"{{ "duration": "1 s", "rules": "classic", "nodes": ["a", "b"],
             "links": [{{ "name": "ab", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "10 ms" }},
                       {{ "name": "ba", "from": "b", "to": "a", "rate": "1 Mbit/s", "delay": "10 ms" }}],
             "flows": [{{ "name": "f", "from": "a", "to": "b", "tcp": {tcp} }},

@@ -293,7 +293,7 @@ mod tests {
     };
 
     fn scenario() -> Scenario {
-        let text = r#"{ "name": "two nodes", "duration": "1 s", "nodes": ["a", "b"],
+        let text = r#"{ "name": "two nodes", "duration": "1 s", "rules": "classic", "nodes": ["a", "b"],
             "links": [{ "name": "ab", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "10 ms" },
                       { "name": "ba", "from": "b", "to": "a", "rate": "1 Mbit/s", "delay": "10 ms" }],
             "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "sack" }] }"#;

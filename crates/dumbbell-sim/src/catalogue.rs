@@ -33,7 +33,7 @@ pub fn entries() -> Value {
         "slow_starts": SlowStartSpec::slow_starts(),
         "recoveries": RecoverySpec::catalogue(),
         "mechanisms": named(Mechanisms::ALL),
-        "variants": Tcp::variants(),
+        "variants": Tcp::presets(),
         "rules": named(Rules::ALL),
         "timers": TimerSpec::catalogue(),
         "tcp": catalogue(&TcpParams::infos()),

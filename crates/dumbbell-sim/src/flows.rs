@@ -136,7 +136,7 @@ impl Flows {
         let known = [FlowSpec::NAMES, &["count"]].concat();
         node.refuse_unknown(&known)?;
         let Some(stated) = node.child("count") else {
-            self.all.push(FlowSpec::decode(node)?);
+            self.all.push(one(node)?);
             return Ok(());
         };
         let left = MOST_FLOWS.saturating_sub(self.all.len()) as u64;
@@ -144,7 +144,7 @@ impl Flows {
         let count = count.ok_or_else(|| stated.error(accepted_count()))?;
         let mut members = node.table()?.clone();
         members.shift_remove("count");
-        let one = FlowSpec::decode(&node.with_value(&Value::Object(members)))?;
+        let one = one(&node.with_value(&Value::Object(members)))?;
         let group = Group { name: one.name.clone(), count };
         self.all.extend((1..=count).map(|number| FlowSpec { name: group.member(number), ..one.clone() }));
         self.groups.push(group);
@@ -190,6 +190,15 @@ impl Flows {
         }
         Ok(())
     }
+}
+
+/// The flow that a table states. A source that needs TCP has that of the environment if nothing is stated.
+fn one(node: &Node<'_>) -> Result<FlowSpec, SpecError> {
+    let mut flow = FlowSpec::decode(node)?;
+    if flow.tcp.is_none() && flow.transport.is_none() && !flow.source.is_datagram() {
+        flow.tcp = Some(Tcp::decode(&node.with_value(&json!({})))?);
+    }
+    Ok(flow)
 }
 
 fn refused(field: String, value: String, accepted: &str) -> SpecError {
@@ -271,7 +280,7 @@ mod tests {
             })
         };
         json!({
-            "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "duration": "1 s", "rules": "classic", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
             "flows": [flow, { "name": "other", "from": "a", "to": "b", "tcp": "reno" }],
             "probes": [{ "flows": ["web", "other"], "quantities": ["cwnd"] }],
             "stop_when_complete": ["web"],

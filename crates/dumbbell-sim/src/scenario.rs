@@ -3,6 +3,7 @@
 use crate::flows::{FlowSpec, Flows, Start};
 use crate::quantity::{Measure, Quantity};
 use dumbbell_net::LinkSpec;
+use dumbbell_tcp::config::Rules;
 use dumbbell_units::random::name_hash;
 use dumbbell_units::spec::{Field, Node, SpecError, any_of};
 use dumbbell_units::{Time, Value, params};
@@ -107,6 +108,8 @@ params! {
         measure_until: Option<Time> = None, "s", "-";
         /// Measure percentiles of round-trip times and one-way delays of all flows.
         delay_percentiles: bool = false, "-", "-";
+        /// The environment of flows that state none. What it means is part of the flows once they are read.
+        rules: Option<Rules> = None, "-", "-";
         /// Hosts and routers.
         nodes: Vec<NodeSpec> = Vec::new(), "-", "-";
         /// Unidirectional links between them.
@@ -132,9 +135,13 @@ impl<'a> Chosen<'a> {
 }
 
 impl Scenario {
-    /// The canonical form: every field, in order, with canonical units.
+    /// The canonical form: every field, in order, with canonical units. The environment is that of its flows.
     pub fn to_json(&self) -> String {
-        self.encode().to_string()
+        let mut value = self.encode();
+        if let Value::Object(members) = &mut value {
+            members.shift_remove("rules");
+        }
+        value.to_string()
     }
 
     /// Hash of the canonical form.

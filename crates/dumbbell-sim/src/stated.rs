@@ -133,7 +133,7 @@ mod tests {
             })
         };
         json!({
-            "duration": "1 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "duration": "1 s", "rules": "classic", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
             "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": tcp }],
         })
     }

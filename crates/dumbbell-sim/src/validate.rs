@@ -94,10 +94,11 @@ impl Scenario {
             rest.insert(key, serde_json::from_str(part.get()).ok()?);
         }
         rest.extend(["nodes", "links", "flows"].map(|list| (list.to_owned(), json!([]))));
-        let mut scenario = Scenario::decode(&Node::root(&Value::Object(rest))).ok()?;
-        each_element(nodes, |node| NodeSpec::decode(node).map(|found| scenario.nodes.push(found)))?;
-        each_element(links, |link| LinkSpec::decode(link).map(|found| scenario.links.push(found)))?;
-        each_element(flows, |flow| scenario.flows.add(flow))?;
+        let rest = Value::Object(rest);
+        let mut scenario = Scenario::decode(&Node::root(&rest)).ok()?;
+        each_element(nodes, &rest, |node| NodeSpec::decode(node).map(|found| scenario.nodes.push(found)))?;
+        each_element(links, &rest, |link| LinkSpec::decode(link).map(|found| scenario.links.push(found)))?;
+        each_element(flows, &rest, |flow| scenario.flows.add(flow))?;
         scenario.checked().ok()
     }
 
@@ -111,6 +112,7 @@ impl Scenario {
         let probed = self.probes.iter_mut().enumerate();
         let probed = probed.map(|(index, probe)| (format!("probes.{index}.flows"), &mut probe.flows));
         let awaited = ("stop_when_complete".to_owned(), &mut self.stop_when_complete);
+        self.rules = None;
         self.flows.replace_groups(probed.chain([awaited]))?;
         self.validate()?;
         Ok(self)
@@ -392,13 +394,10 @@ fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
         return Err(refuse(field(&format!("source.{member}")), value, accepted));
     }
     validate_transport(flow)?;
-    match (flow.source.is_datagram(), flow.tcp.is_some()) {
-        (true, true) => Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP")),
-        (false, false) if flow.transport.is_none() => {
-            Err(refuse(field("tcp"), "nothing", "a variant or a table: this source needs TCP"))
-        }
-        _ => Ok(()),
+    if flow.source.is_datagram() && flow.tcp.is_some() {
+        return Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP"));
     }
+    Ok(())
 }
 
 fn validate_probe(
@@ -429,11 +428,15 @@ fn validate_probe(
 }
 
 /// Hands over the elements of a list one by one.
-fn each_element(list: &RawValue, mut add: impl FnMut(&Node<'_>) -> Result<(), SpecError>) -> Option<()> {
+fn each_element(
+    list: &RawValue,
+    root: &Value,
+    mut add: impl FnMut(&Node<'_>) -> Result<(), SpecError>,
+) -> Option<()> {
     let elements: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
     for text in elements {
         let value: Value = serde_json::from_str(text.get()).ok()?;
-        add(&Node::root(&value)).ok()?;
+        add(&Node::part(&value, root)).ok()?;
     }
     Some(())
 }
@@ -460,7 +463,7 @@ mod tests {
 
     #[test]
     fn lists_read_element_by_element_equal_those_of_the_tree() {
-        let text = r#"{ "duration": "5 s", "nodes": ["a", { "name": "b", "aqt": true }],
+        let text = r#"{ "duration": "5 s", "rules": "classic", "nodes": ["a", { "name": "b", "aqt": true }],
             "links": [{ "name": "l", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "1 ms" },
                       { "name": "m", "from": "b", "to": "a", "rate": "1 Mbit/s", "delay": "1 ms" }],
             "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "vegas" }], "name": "two" }"#;
@@ -485,7 +488,7 @@ mod tests {
         let flow = |name: &str, tcp: &str| json!({ "name": name, "from": "a", "to": "b", "tcp": tcp });
         let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "1 Mbit/s", "delay": "1 ms" });
         let scenario = json!({
-            "duration": "5 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
+            "duration": "5 s", "rules": "classic", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")],
             "flows": [flow("v", "vegas"), flow("r", "reno")], "probes": [{ "flows": flows, "quantities": [quantity] }],
         });
         Scenario::from_value(&scenario).map(|_| ())

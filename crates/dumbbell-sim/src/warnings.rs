@@ -181,7 +181,7 @@ mod tests {
     /// Warnings about a scenario with one flow over one link each way, after replacing some members.
     fn warnings(changes: &[(&str, Value)]) -> Vec<String> {
         let mut scenario = json!({
-            "duration": "10 s",
+            "duration": "10 s", "rules": "classic",
             "nodes": ["a", "b"],
             "links": [
                 { "name": "ab", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "1 ms" },

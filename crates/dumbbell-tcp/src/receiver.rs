@@ -330,6 +330,7 @@ mod tests {
     use super::*;
     use crate::RecoverySpec;
     use crate::config::DelayedAckParams;
+    use crate::config::Rules;
     use crate::config::recovery::RackRules;
 
     fn data(seq: u64, len: u32) -> DataSegment {
@@ -342,7 +343,7 @@ mod tests {
 
     #[test]
     fn segments_above_and_into_holes_are_acknowledged_immediately() {
-        let mut receiver = receiver(TcpParams::default());
+        let mut receiver = receiver(Rules::Classic.defaults());
         let mut ack = |seq| receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO).unwrap().ack;
         assert_eq!([ack(0), ack(200), ack(300), ack(100), ack(100)], [100, 100, 100, 400, 400]);
     }
@@ -350,7 +351,7 @@ mod tests {
     #[test]
     fn a_receiver_delays_from_the_first_segment_of_a_pair_to_the_second() {
         let delayed_ack = DelayedAck::On(DelayedAckParams::default());
-        let mut receiver = receiver(TcpParams { delayed_ack, ..TcpParams::default() });
+        let mut receiver = receiver(TcpParams { delayed_ack, ..Rules::Classic.defaults() });
         assert!(!receiver.is_delaying());
         let mut is_delaying_after = |seq| {
             receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO);
@@ -362,7 +363,7 @@ mod tests {
     #[test]
     fn sack_blocks_report_the_newest_range_first() {
         let params =
-            TcpParams { recovery: RecoverySpec::Rfc6675(Default::default()), ..TcpParams::default() };
+            TcpParams { recovery: RecoverySpec::Rfc6675(Default::default()), ..Rules::Classic.defaults() };
         let mut receiver = receiver(params);
         let mut blocks = |seq| {
             let ack = receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO).unwrap();
@@ -387,7 +388,7 @@ mod tests {
         let ask = |is_asked| {
             let rules = RackRules { dsack: is_asked, ..RackRules::default() };
             let recovery = RecoverySpec::Rack(rules);
-            let mut receiver = receiver(TcpParams { recovery, ..TcpParams::default() });
+            let mut receiver = receiver(TcpParams { recovery, ..Rules::Classic.defaults() });
             move |seq| {
                 let ack = receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO).unwrap();
                 (ack.ack, ack.sack.duplicate(ack.ack), ack.sack.ranges(ack.ack).collect::<Vec<_>>())
@@ -411,7 +412,7 @@ mod tests {
     #[test]
     fn the_report_of_a_duplicate_forgets_no_range_that_it_leaves_out() {
         let recovery = RecoverySpec::Rack(RackRules { dsack: true, ..RackRules::default() });
-        let mut receiver = receiver(TcpParams { recovery, ..TcpParams::default() });
+        let mut receiver = receiver(TcpParams { recovery, ..Rules::Classic.defaults() });
         let mut blocks = |seq| {
             let ack = receiver.on_segment(Time(0), &data(seq, 100), Time(0), Time::ZERO).unwrap();
             (ack.sack.duplicate(ack.ack), ack.sack.ranges(ack.ack).collect::<Vec<_>>())
@@ -425,7 +426,7 @@ mod tests {
     #[test]
     fn a_delayed_acknowledgement_waits_for_the_second_segment_or_the_timer() {
         let on = DelayedAckParams { timer: Time(200), ..DelayedAckParams::default() };
-        let params = TcpParams { delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
+        let params = TcpParams { delayed_ack: DelayedAck::On(on), ..Rules::Classic.defaults() };
         let mut receiver = receiver(params);
         assert_eq!(receiver.on_segment(Time(5), &data(0, 100), Time(1), Time::ZERO), None);
         assert_eq!(receiver.next_deadline(), Time(205));
@@ -441,7 +442,7 @@ mod tests {
     #[test]
     fn the_first_segments_may_be_acknowledged_at_once() {
         let on = DelayedAckParams { timer: Time(200), quick: 3, ..DelayedAckParams::default() };
-        let params = TcpParams { delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
+        let params = TcpParams { delayed_ack: DelayedAck::On(on), ..Rules::Classic.defaults() };
         let mut receiver = receiver(params);
         let mut ack =
             |seq| receiver.on_segment(Time(5), &data(seq, 100), Time(1), Time::ZERO).map(|ack| ack.ack);
@@ -455,7 +456,7 @@ mod tests {
     fn segments_are_acknowledged_at_once_again_after_a_gap_and_after_a_duplicate() {
         let arrive = |again, has_handshake| {
             let on = DelayedAckParams { quick: 2, quick_again: again, ..DelayedAckParams::default() };
-            let params = TcpParams { delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
+            let params = TcpParams { delayed_ack: DelayedAck::On(on), ..Rules::Classic.defaults() };
             let mut receiver = receiver(params);
             if has_handshake {
                 let request = DataSegment { is_syn: true, ..data(0, 0) };
@@ -487,7 +488,7 @@ mod tests {
 
     #[test]
     fn a_mark_is_echoed_until_the_sender_reports_a_window_reduction() {
-        let mut receiver = receiver(TcpParams { ecn: EcnMode::Classic, ..TcpParams::default() });
+        let mut receiver = receiver(TcpParams { ecn: EcnMode::Classic, ..Rules::Classic.defaults() });
         let mut echoes = |seq, ecn, is_cwr| {
             let segment = DataSegment { ecn, is_cwr, ..data(seq, 100) };
             receiver.on_segment(Time(0), &segment, Time(0), Time::ZERO).unwrap().is_ece
@@ -502,7 +503,7 @@ mod tests {
     /// A receiver that delays the acknowledgements of up to four segments.
     fn delaying(ecn: EcnMode) -> Receiver {
         let on = DelayedAckParams { segments: 4, timer: Time(200), ..DelayedAckParams::default() };
-        receiver(TcpParams { ecn, delayed_ack: DelayedAck::On(on), ..TcpParams::default() })
+        receiver(TcpParams { ecn, delayed_ack: DelayedAck::On(on), ..Rules::Classic.defaults() })
     }
 
     #[test]
@@ -552,7 +553,7 @@ mod tests {
     #[test]
     fn the_echo_belongs_to_the_newest_acknowledged_segment() {
         let on = DelayedAckParams { timer: Time(200), ..DelayedAckParams::default() };
-        let params = TcpParams { aqt: true, delayed_ack: DelayedAck::On(on), ..TcpParams::default() };
+        let params = TcpParams { aqt: true, delayed_ack: DelayedAck::On(on), ..Rules::Classic.defaults() };
         let mut receiver = receiver(params);
         let mut echo = |now, seq, waited| {
             let ack = receiver.on_segment(Time(now), &data(seq, 100), Time(1), Time(waited));

@@ -290,7 +290,7 @@ mod tests {
         table.retain(|_, value| !value.is_null());
         let link = |from: &str, to: &str| json!({ "name": from, "from": from, "to": to, "rate": "10 Mbit/s", "delay": "1 ms" });
         let value = json!({
-            "duration": "5 s", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")], "flows": [table],
+            "duration": "5 s", "rules": "classic", "nodes": ["a", "b"], "links": [link("a", "b"), link("b", "a")], "flows": [table],
         });
         Scenario::from_value(&value).unwrap_or_else(|error| panic!("{error}"))
     }

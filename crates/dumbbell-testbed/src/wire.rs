@@ -558,7 +558,7 @@ mod tests {
     /// Two hosts with 8 Mbit/s and 5 ms there, and 80 Mbit/s and 5 ms back; `link` overrides members of the first link.
     fn scenario(link: Value) -> Scenario {
         let mut scenario = json!({
-            "duration": "10 s", "nodes": [{ "name": "a", "aqt": true }, { "name": "b", "aqt": true }],
+            "duration": "10 s", "rules": "classic", "nodes": [{ "name": "a", "aqt": true }, { "name": "b", "aqt": true }],
             "links": [
                 { "name": "ab", "from": "a", "to": "b", "rate": "8 Mbit/s", "delay": "5 ms" },
                 { "name": "ba", "from": "b", "to": "a", "rate": "80 Mbit/s", "delay": "5 ms" },

@@ -42,6 +42,7 @@ impl std::error::Error for SpecError {}
 #[derive(Clone, Debug)]
 pub struct Node<'a> {
     value: &'a Value,
+    root: &'a Value,
     /// `None` at the root. A path is written only for an error.
     step: Option<Rc<Step<'a>>>,
 }
@@ -62,11 +63,21 @@ enum Key<'a> {
 impl<'a> Node<'a> {
     /// The root of a scenario.
     pub fn root(value: &'a Value) -> Self {
-        Node { value, step: None }
+        Node { value, root: value, step: None }
+    }
+
+    /// A part of a scenario that is read by itself. Its path begins with it.
+    pub fn part(value: &'a Value, root: &'a Value) -> Self {
+        Node { value, root, step: None }
+    }
+
+    /// The root that it belongs to.
+    pub fn of_root(&self) -> Self {
+        Node::root(self.root)
     }
 
     fn at(&self, key: Key<'a>, value: &'a Value) -> Self {
-        Node { value, step: Some(Rc::new(Step { before: self.step.clone(), key })) }
+        Node { value, root: self.root, step: Some(Rc::new(Step { before: self.step.clone(), key })) }
     }
 
     /// The value as it was written.
@@ -624,7 +635,7 @@ impl<'a> Node<'a> {
     where
         'a: 'b,
     {
-        Node { value, step: self.step.clone() }
+        Node { value, root: self.root, step: self.step.clone() }
     }
 }
 

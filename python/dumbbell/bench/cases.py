@@ -95,7 +95,9 @@ class Case:
             }
             for number in range(1, self.flows + 1)
         ]
-        return shape.scenario(name=self.name, duration=f"{round(1e9 * duration_s)} ns", flows=flows)
+        return shape.scenario(
+            name=self.name, rules="classic", duration=f"{round(1e9 * duration_s)} ns", flows=flows
+        )
 
     def utilization(self, packets_per_run: float, *, share: float = 1.0) -> float:
         """Return the part of the bottleneck's time that delivered packets of 1,000 bytes took.

@@ -175,6 +175,7 @@ def _text(
     nodes = list(dict.fromkeys(node for link in links for node in (link["from"], link["to"])))
     data = {"nodes": nodes, "links": links, "flows": flows, "probes": probes}
     whole, nothing = (
-        json.dumps({"duration": duration, **data}) for duration in (_seconds(duration_s), NOTHING)
+        json.dumps({"duration": duration, "rules": "classic", **data})
+        for duration in (_seconds(duration_s), NOTHING)
     )
     return whole, nothing

@@ -214,7 +214,7 @@ def _refuse_unusable(name: str, type_name: str, *, rust: bool) -> None:
     if rust:
         if name in RUST_WORDS:
             problem = "is a word of Rust, or a type that the file uses"
-        elif name in catalogue()["variants"]:
+        elif name in [entry["name"] for entry in catalogue()["variants"]]:
             problem = "is registered"
         else:
             return

@@ -23,6 +23,7 @@ from dumbbell.files import make_folder, prepare, replacing
 from dumbbell.runs import Run
 from dumbbell.runs import run as run_once
 from dumbbell.scenario import LARGEST_FILE_BYTES, Scenario
+from dumbbell.senders import senders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -343,6 +344,8 @@ def _print_tables(result: Run) -> None:
     if left_out:
         # Words that are folded to fit a terminal.
         console().print(f"0 or missing everywhere: {', '.join(left_out)}", markup=False)
+    for sender in senders(result.scenario):
+        console().print(f"sender of {sender}", markup=False)
 
 
 def _says_something(value: Any) -> bool:

@@ -21,6 +21,9 @@ from dumbbell.transports import Transport
 INITIAL_WINDOW = "10 segments"
 """RFC 6928 §2, for every connection of an evaluation."""
 
+RULES = "classic"
+"""The environment of every connection."""
+
 RECOVERY = "sack"
 """Loss recovery of algorithms that accept it."""
 
@@ -75,7 +78,7 @@ class Algorithm:
         return True
 
     def tcp(self, **changes: Any) -> Tcp | Transport:
-        """Return connections with this algorithm: RFC defaults, an initial window of 10 segments, SACK if it is accepted.
+        """Return connections with this algorithm: the rules of `RULES`, an initial window of 10 segments, SACK if it is accepted.
 
         Parameters
         ----------
@@ -91,7 +94,7 @@ class Algorithm:
             for field, value in changes.items():
                 raise refusal(field, value, f"nothing: {self.transport.name} has its own rules")
             return self.transport
-        settings: dict[str, Any] = {"initial_window": INITIAL_WINDOW, **changes}
+        settings: dict[str, Any] = {"rules": RULES, "initial_window": INITIAL_WINDOW, **changes}
         if self.external is not None:
             return Tcp(external=self.external, **{"recovery": RECOVERY, **settings})
         if self.name not in _algorithms():
@@ -241,7 +244,7 @@ def _algorithms() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _variants() -> tuple[str, ...]:
-    return tuple(catalogue()["variants"])
+    return tuple(entry["name"] for entry in catalogue()["variants"])
 
 
 @cache
@@ -250,7 +253,7 @@ def _accepts_sack(name: str) -> bool:
     if name not in _algorithms():
         return False
     try:
-        _smallest(Tcp(congestion=name, recovery=RECOVERY))
+        _smallest(Tcp(rules=RULES, congestion=name, recovery=RECOVERY))
     except ScenarioError:
         return False
     return True

@@ -48,7 +48,7 @@ def _registry() -> list[str]:
     from dumbbell.engine import catalogue
 
     known = catalogue()
-    return list(dict.fromkeys([*known["variants"], *(entry["name"] for entry in known["algorithms"])]))
+    return list(dict.fromkeys(entry["name"] for entry in [*known["variants"], *known["algorithms"]]))
 
 
 def slot(index: int) -> Style:

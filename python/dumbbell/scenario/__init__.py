@@ -89,6 +89,8 @@ class Scenario(Part):
         Names of flows; the run ends as soon as all of them have completed.
     measure_from, measure_until
         The measurement window, times from the start of the run; the default is the whole run.
+    rules
+        The environment of flows whose TCP states none, see `dumbbell list rules`: today's RFCs by default.
     delay_percentiles
         Whether the percentiles of round-trip times and of one-way delays are measured, for all flows.
 
@@ -108,6 +110,7 @@ class Scenario(Part):
     stop_when_complete: Sequence[str] | None = _omitted()
     measure_from: str | None = _omitted()
     measure_until: str | None = _omitted()
+    rules: str | None = _omitted()
     delay_percentiles: bool | None = _omitted()
     stated: _engine.Stated = field(init=False, repr=False)
     """The scenario as the engine has read it."""

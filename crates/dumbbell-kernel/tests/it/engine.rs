@@ -9,7 +9,7 @@ use serde_json::json;
 /// A run over 10 Mbit/s, 20 ms each way and 33 packets.
 fn outcome(flows: &Value) -> Outcome {
     let scenario = json!({
-        "duration": "10 s",
+        "duration": "10 s", "rules": "classic",
         "nodes": ["a", "b"],
         "links": [
             { "name": "there", "from": "a", "to": "b", "rate": "10 Mbit/s", "delay": "20 ms",

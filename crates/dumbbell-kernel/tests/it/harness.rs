@@ -103,6 +103,7 @@ pub fn scenario(flows: usize, rate: &str, queue: &str) -> Scenario {
     let mut text = format!(
         r#"
         duration = "600 s"
+        rules = "classic"
         nodes = ["a", "b"]
         links = [
             {{ name = "there", from = "a", to = "b", rate = "{rate}", delay = "20 ms", queue = {queue} }},

@@ -57,7 +57,7 @@ fn run_of(tree: &str, there: &Value, ecn: bool) -> (Scenario, Outcome, [Vec<Noti
         json!({ "name": name, "from": "a", "to": "b", "transport": transport, "source": "greedy" })
     };
     let stated = Stated::from_value(&json!({
-        "duration": "5 s",
+        "duration": "5 s", "rules": "classic",
         "nodes": ["a", "b"],
         "links": [link("there", "a", "b"), link("back", "b", "a")],
         "flows": [flow("f1", "cubic"), flow("f2", "bbr")],

@@ -46,7 +46,7 @@ fn stated(tcp: &str) -> Stated {
     };
     let links = [link("a", "b", "4 Mbit/s"), link("b", "a", "4 Mbit/s")].join(", ");
     Stated::from_json(&format!(
-        r#"{{"duration": "20 s", "nodes": ["a", "b"], "links": [{links}],
+        r#"{{"duration": "20 s", "rules": "classic", "nodes": ["a", "b"], "links": [{links}],
         "flows": [{{"name": "f", "from": "a", "to": "b", "tcp": {tcp}}}]}}"#
     ))
     .unwrap_or_else(|error| panic!("{error}"))

@@ -137,6 +137,7 @@ mod tests {
 
     const SCENARIO: &str = r#"
         duration = "1 s"
+        rules = "classic"
         nodes = ["a", "b"]
         links = [{ name = "ab", from = "a", to = "b", rate = "1 Mbit/s", delay = "1 ms" },
                  { name = "ba", from = "b", to = "a", rate = "1 Mbit/s", delay = "1 ms" }]

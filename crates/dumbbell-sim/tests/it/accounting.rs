@@ -83,7 +83,7 @@ fn drops_are_probed_from_the_beginning_whatever_the_window() {
 fn unidirectional_links_form_a_path() {
     let link = |from: &str, to: &str| json!({ "name": format!("{from}-{to}"), "from": from, "to": to, "rate": "10 Mbit/s", "delay": "1 ms" });
     let ring = json!({
-        "duration": "10 s",
+        "duration": "10 s", "rules": "classic",
         "nodes": ["a", "up", "b", "down"],
         "links": [link("a", "up"), link("up", "b"), link("b", "down"), link("down", "a")],
         "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "reno",
@@ -96,6 +96,7 @@ fn unidirectional_links_form_a_path() {
 fn nan_is_refused_with_its_path() {
     let text = r#"
         duration = "1 s"
+        rules = "classic"
         nodes = ["a", "b"]
         links = [{ name = "ab", from = "a", to = "b", rate = "1 Mbit/s", delay = "1 ms",
                    impairments = [{ kind = "bernoulli", probability = nan }] }]
@@ -186,7 +187,7 @@ fn goodput_includes_pauses_with_packets_in_flight() {
         .map(|n| json!({ "start": format!("{} ms", 200 * n), "stop": format!("{} ms", 200 * n + 2) }))
         .collect();
     let outcome = outcome(&json!({
-        "duration": "1.9 s",
+        "duration": "1.9 s", "rules": "classic",
         "nodes": ["a", "b"],
         "links": [{ "name": "ab", "from": "a", "to": "b", "rate": "80 kbit/s", "delay": "101 ms" }],
         "flows": [{ "name": "f", "from": "a", "to": "b", "stop": "2 ms", "restarts": restarts,

@@ -29,7 +29,7 @@ fn dumbbell(rate: &str, round_trip: f64, queue: Value, flows: Vec<Value>) -> Val
         flow
     };
     let flows: Vec<Value> = flows.into_iter().enumerate().map(end_points).collect();
-    json!({ "duration": "60 s", "measure_from": "10 s", "nodes": nodes, "links": links, "flows": flows })
+    json!({ "duration": "60 s", "rules": "classic", "measure_from": "10 s", "nodes": nodes, "links": links, "flows": flows })
 }
 
 fn greedy(ecn: &str) -> Value {

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 pub fn two_hosts(rate: &str, delay: &str, bottleneck: Value) -> Value {
     let link = |from: &str, to: &str, rate: &str, delay: &str| json!({ "name": format!("{from}-{to}"), "from": from, "to": to, "rate": rate, "delay": delay });
     let mut scenario = json!({
-        "duration": "60 s",
+        "duration": "60 s", "rules": "classic",
         "nodes": ["h1", "r1", "r2", "h2"],
         "links": [
             link("h1", "r1", "10 Gbit/s", "0 s"),
@@ -138,7 +138,7 @@ pub fn many_flows(draw: &mut impl FnMut(usize) -> usize) -> Value {
                 "start": format!("{} ms", draw(3000)), "tcp": tcp, "source": "greedy" })
         })
         .collect();
-    json!({ "duration": "10 s", "measure_from": "1 s", "nodes": nodes, "links": links, "flows": flows })
+    json!({ "duration": "10 s", "rules": "classic", "measure_from": "1 s", "nodes": nodes, "links": links, "flows": flows })
 }
 
 /// The results of a run without its number of events and its traces.

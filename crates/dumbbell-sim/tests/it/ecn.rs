@@ -18,7 +18,7 @@ fn behind(queue: &str, ecn: &str) -> (u64, u64, u64, f64) {
         })
     };
     let outcome = outcome(&json!({
-        "duration": "30 s", "measure_from": "5 s", "nodes": ["r1", "r2"],
+        "duration": "30 s", "rules": "classic", "measure_from": "5 s", "nodes": ["r1", "r2"],
         "links": [link("r1", "r2"), link("r2", "r1")], "flows": [flow(0), flow(1), flow(2), flow(3)],
     }));
     let bottleneck = &outcome.links[0];

@@ -12,7 +12,7 @@ fn scenario(first: &Value, second: &Value, back: &Value) -> Value {
         link
     };
     json!({
-        "duration": "20 s",
+        "duration": "20 s", "rules": "classic",
         "nodes": ["a", "r", "b"],
         "links": [link("ar", "a", "r", first), link("rb", "r", "b", second), link("ba", "b", "a", back)],
         "flows": [{ "name": "f", "from": "a", "to": "b", "tcp": "sack" }],

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// A flow over a link with these opportunities, 10 ms away; `link` overrides members of the link.
 fn scenario(opportunities: Value, link: Value) -> Value {
     let mut scenario = json!({
-        "duration": "20 s", "measure_from": "5 s", "nodes": ["a", "b"],
+        "duration": "20 s", "rules": "classic", "measure_from": "5 s", "nodes": ["a", "b"],
         "links": [
             { "name": "ab", "from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "10 ms",
               "queue": { "kind": "droptail", "limit": "50 packets" }, "opportunities": opportunities },

@@ -194,7 +194,7 @@ fn random_network(draw: &mut impl FnMut(usize) -> usize) -> Value {
             flow
         })
         .collect();
-    json!({ "duration": "2 s", "measure_from": "300 ms", "nodes": nodes, "links": links, "flows": flows,
+    json!({ "duration": "2 s", "rules": "classic", "measure_from": "300 ms", "nodes": nodes, "links": links, "flows": flows,
         "probes": [{ "links": ["*"], "quantities": ["backlog", "drops"] }, { "flows": ["*"], "quantities": ["delivered"] }] })
 }
 
@@ -253,7 +253,7 @@ fn with_ecn(queue: &str) -> Value {
         flows.push(json!({ "name": format!("f{number}"), "from": from, "to": to, "tcp": tcp,
             "start": format!("{} ms", 37 * number) }));
     }
-    json!({ "duration": "10 s", "measure_from": "1 s", "nodes": nodes, "links": links, "flows": flows,
+    json!({ "duration": "10 s", "rules": "classic", "measure_from": "1 s", "nodes": nodes, "links": links, "flows": flows,
         "probes": [{ "links": ["*"], "quantities": ["backlog", "drops"] }, { "flows": ["*"], "quantities": ["seq_sent"] }] })
 }
 
@@ -317,7 +317,7 @@ fn data_and_acknowledgements_of_tcp_are_marked_and_dropped_as_in_the_simulation(
 fn queueing_times_are_those_beyond_service_and_propagation() {
     // Two hops of 8 Mbit/s and 5 ms: 1000 bytes take 1 ms and 5 ms at each. Only the first node stamps.
     let value = json!({
-        "duration": "1 s", "nodes": [{ "name": "a", "aqt": true }, "b", "c"],
+        "duration": "1 s", "rules": "classic", "nodes": [{ "name": "a", "aqt": true }, "b", "c"],
         "links": [
             { "name": "ab", "from": "a", "to": "b", "rate": "8 Mbit/s", "delay": "5 ms" },
             { "name": "bc", "from": "b", "to": "c", "rate": "4 Mbit/s", "delay": "5 ms", "queue": "codel" },
@@ -348,7 +348,7 @@ fn queueing_times_are_those_beyond_service_and_propagation() {
 #[test]
 fn a_late_packet_enters_at_the_time_of_the_latest_event() {
     let value = json!({
-        "duration": "1 s", "nodes": ["a", "b"],
+        "duration": "1 s", "rules": "classic", "nodes": ["a", "b"],
         "links": [{ "name": "ab", "from": "a", "to": "b", "rate": "8 Mbit/s", "delay": "5 ms" }],
         "flows": [{ "name": "f", "from": "a", "to": "b", "source": { "kind": "cbr", "rate": "1 Mbit/s" } }],
     });

@@ -26,7 +26,7 @@ fn dumbbell(rate: &str, queue: Value, round_trips: &[f64]) -> Value {
         flows.push(json!({ "name": format!("f{number}"), "from": sender, "to": receiver,
                            "start": format!("{} ms", 37 * number), "tcp": "sack", "source": "greedy" }));
     }
-    json!({ "duration": "60 s", "measure_from": "10 s", "nodes": nodes, "links": links, "flows": flows })
+    json!({ "duration": "60 s", "rules": "classic", "measure_from": "10 s", "nodes": nodes, "links": links, "flows": flows })
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub mod recovery;
 use crate::rtt::{RfcTimer, TimerSpec};
 use crate::segment::SackBlocks;
 use dumbbell_cc::probes::OWN;
-use dumbbell_cc::{AlgorithmSpec, External, Mechanisms, ReductionBase, WindowRules};
+use dumbbell_cc::{AlgorithmSpec, External, GrowPer, Mechanisms, ReductionBase, SlowStartSpec, WindowRules};
 use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
 use dumbbell_units::{Bytes, Time, Value, Window, choice, params};
 pub use presets::Rules;
@@ -130,12 +130,22 @@ params! {
     /// Bytes that headers add on the wire.
     pub struct Headers {
         /// Headers of a data segment.
-        data: Bytes = Bytes(40), "bytes", "[RFC 1122 §4.2.2.6]", |h| h.0 <= 1000, "at most 1000 bytes";
+        data: Bytes = Bytes(52), "bytes", "[RFC 7323 §3]", |h| h.0 <= 1000, "at most 1000 bytes";
         /// Size of an acknowledgement.
-        ack: Bytes = Bytes(40), "bytes", "[RFC 1122 §4.2.2.6]",
+        ack: Bytes = Bytes(52), "bytes", "[RFC 7323 §3]",
             |size| (1..=65_535).contains(&size.0), "a size from 1 to 65535 bytes";
         /// Additional size per SACK block.
-        sack_block: Bytes = Bytes(0), "bytes", "[RFC 2018 §3]", |size| size.0 <= 100, "at most 100 bytes";
+        sack_block: Bytes = Bytes(8), "bytes", "[RFC 2018 §3]", |size| size.0 <= 100, "at most 100 bytes";
+    }
+}
+
+/// The window's rules of today: slow start by HyStart++, and growth by what is acknowledged, however many
+/// acknowledgements that takes [RFC 9406; RFC 3465].
+fn today() -> WindowRules {
+    WindowRules {
+        slow_start: SlowStartSpec::HyStart(Default::default()),
+        grow_per: GrowPer::Segment,
+        ..WindowRules::default()
     }
 }
 
@@ -143,20 +153,20 @@ params! {
     /// The rules of one TCP connection.
     pub struct TcpParams {
         /// Congestion control, which computes the window.
-        congestion: AlgorithmSpec = AlgorithmSpec::Reno(Default::default()), "-", "[RFC 5681 §3.1]";
+        congestion: AlgorithmSpec = AlgorithmSpec::Cubic(Default::default()), "-", "[RFC 9438]";
         /// Loss recovery, which selects and times retransmissions.
-        recovery: RecoverySpec = RecoverySpec::default(), "-", "[RFC 6582 §3.2]";
+        recovery: RecoverySpec = RecoverySpec::default(), "-", "[RFC 8985]";
         /// The mechanisms of TCP Vegas that are on.
         mechanisms: Mechanisms = Mechanisms::default(), "-", "[hengartner2000 §VI]";
         /// How the window grows and is reduced.
-        window: WindowRules = WindowRules::default(), "-", "[RFC 5681 §3.1]";
+        window: WindowRules = today(), "-", "[RFC 5681 §3.1]";
         /// Payload of a full segment.
-        mss: Bytes = Bytes(1460), "bytes", "[RFC 1122 §4.2.2.6]",
+        mss: Bytes = Bytes(1448), "bytes", "[RFC 6691 §2]",
             |mss| (1..=65_495).contains(&mss.0), "a size from 1 to 65495 bytes";
         /// Header sizes on the wire.
         headers: Headers = Headers::default(), "-", "[RFC 1122 §4.2.2.6]";
         /// Initial window. Mechanism G sets it to two segments.
-        initial_window: Window = Window::Segments(2.0), "bytes or segments", "[RFC 5681 §3.1]",
+        initial_window: Window = Window::Segments(10.0), "bytes or segments", "[RFC 6928 §2]",
             |w| w.bytes(1 << 16) <= 4e9, "a size from one segment to 60000 segments or 4 GB";
         /// Window after a timeout. Mechanism G sets it to two segments.
         loss_window: Window = Window::Segments(1.0), "bytes or segments", "[RFC 5681 §3.1]",
@@ -172,11 +182,11 @@ params! {
         /// Request queueing times from routers: data segments and ACKs carry an option of 8 bytes.
         aqt: bool = false, "-", "[chan2004 §3.1]";
         /// Timestamps: every ACK gives a round-trip time sample, including ACKs of retransmissions.
-        timestamps: bool = false, "-", "[RFC 7323 §3]";
+        timestamps: bool = true, "-", "[RFC 7323 §3]";
         /// Space the segments of a window, if the congestion control has no pacing rate of its own.
         pacing: Pacing = Pacing::Off, "-", "[linux6 tcp_output.c]";
         /// When the receiver delays its acknowledgements.
-        delayed_ack: DelayedAck = DelayedAck::Off, "-", "[RFC 1122 §4.2.3.2]";
+        delayed_ack: DelayedAck = DelayedAck::On(DelayedAckParams::default()), "-", "[RFC 1122 §4.2.3.2]";
         /// Send new data on the first two duplicate ACKs.
         limited_transmit: bool = true, "-", "[RFC 3042 §2]";
         /// Nagle's algorithm: a partial segment waits while data is outstanding.
@@ -184,7 +194,7 @@ params! {
         /// Explicit congestion notification, supported by both ends.
         ecn: EcnMode = EcnMode::Off, "-", "[RFC 3168 §6.1]";
         /// Open with a three-way handshake.
-        handshake: bool = false, "-", "[RFC 9293 §3.5]";
+        handshake: bool = true, "-", "[RFC 9293 §3.5]";
         /// Reduce a window that is not used, as `window.validation` says: by default, restart from the initial window after
         /// an idle period of one retransmission timeout.
         idle_restart: bool = true, "-", "[RFC 5681 §4.1]";
@@ -366,9 +376,44 @@ fn refuse(field: &str, value: String, accepted: &str) -> SpecError {
 pub struct Tcp(pub TcpParams);
 
 impl Tcp {
-    /// Names that `variant` accepts with the rules of the RFCs.
+    /// Names that `variant` accepts under some environment.
     pub fn variants() -> Vec<&'static str> {
-        Rules::Rfc.variants()
+        Rules::Classic.variants()
+    }
+
+    /// Catalogue entries: what each of these names stands for in each environment, nothing where it has none.
+    pub fn presets() -> Value {
+        let in_environment = |rules: Rules, name: &str| {
+            let params = rules.variant(name)?;
+            let letters: String = params.mechanisms.letters().collect();
+            Some([
+                ("congestion", params.congestion.name().to_owned()),
+                ("recovery", params.recovery.name().to_owned()),
+                ("slow_start", params.window.slow_start.name().to_owned()),
+                ("mechanisms", letters),
+            ])
+        };
+        let of_name = |name: &'static str| {
+            let all = Rules::ALL.iter().filter_map(|(rules, _)| Rules::named(rules));
+            let found: Vec<_> = all.map(|rules| (rules.name(), in_environment(rules, name))).collect();
+            let text = |(rules, parts): &(&str, Option<[(&str, String); 4]>)| {
+                let parts = parts.as_ref()?;
+                let stated = parts.iter().map(|(_, part)| part.as_str());
+                let other = stated.filter(|part| !part.is_empty() && *part != name && *part != "standard");
+                Some(format!("{rules}: {}", other.collect::<Vec<_>>().join(" ")))
+            };
+            let summary: Vec<String> = found.iter().filter_map(text).collect();
+            let environments: Members = found
+                .into_iter()
+                .map(|(rules, parts)| (rules.to_owned(), parts.map_or(Value::Null, Value::from_iter)))
+                .collect();
+            Value::Object(Members::from_iter([
+                ("name".to_owned(), name.into()),
+                ("summary".to_owned(), summary.join("; ").into()),
+                ("environments".to_owned(), Value::Object(environments)),
+            ]))
+        };
+        Tcp::variants().into_iter().map(of_name).collect()
     }
 }
 
@@ -390,17 +435,37 @@ macro_rules! tables {
 
 tables!(congestion, recovery, mechanisms, window, headers, timer, pacing, delayed_ack);
 
+/// The environment of a flow: that of its TCP, or else that of the scenario.
+fn environment(node: &Node<'_>) -> Result<Rules, SpecError> {
+    let stated = node.child("rules").or_else(|| node.of_root().child("rules"));
+    stated.map_or(Ok(Rules::Rfc), |rules| Rules::decode(&rules))
+}
+
+/// A variant of an environment. A name that only others have is refused with them.
+fn named(rules: Rules, node: &Node<'_>, name: &str) -> Result<TcpParams, SpecError> {
+    rules.variant(name).ok_or_else(|| {
+        let refused = node.unknown_name(name, &rules.variants());
+        let having: Vec<String> =
+            Rules::having(name).iter().map(|rules| format!("`{}`", rules.name())).collect();
+        if having.is_empty() {
+            return refused;
+        }
+        let accepted = format!("{}; the rules {} have {name}", refused.accepted, having.join(", "));
+        SpecError { accepted, suggestion: None, ..refused }
+    })
+}
+
 /// The preset of a table: its rules, its variant, and the named congestion control and recovery.
 fn preset(node: &Node<'_>) -> Result<TcpParams, SpecError> {
-    let rules = node.child("rules").map(|rules| Rules::decode(&rules)).transpose()?.unwrap_or(Rules::Rfc);
+    let rules = environment(node)?;
     let variant = node.child("variant");
     let mut params = match &variant {
-        Some(variant) => {
-            let name = String::decode(variant)?;
-            rules.variant(&name).ok_or_else(|| variant.unknown_name(&name, &rules.variants()))?
-        }
+        Some(variant) => named(rules, variant, &String::decode(variant)?)?,
         None => rules.defaults(),
     };
+    if node.child("external").is_some() && variant.is_none() && node.child("congestion").is_none() {
+        rules.take_algorithm(&mut params, AlgorithmSpec::Reno(Default::default()), false);
+    }
     if let Some(congestion) = node.child("congestion")
         && let Some(name) = spec::tag_of(&congestion, "name")
         && let Some(algorithm) = AlgorithmSpec::named(name)
@@ -421,10 +486,7 @@ fn preset(node: &Node<'_>) -> Result<TcpParams, SpecError> {
 impl Field for Tcp {
     fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
         let params = match node.value() {
-            Value::String(name) => {
-                let params = Rules::Rfc.variant(name);
-                params.ok_or_else(|| node.unknown_name(name, &Tcp::variants()))?
-            }
+            Value::String(name) => named(environment(node)?, node, name)?,
             Value::Object(members) => {
                 refuse_unknown_member(node)?;
                 let params = lay_over(preset(node)?, node)?;
@@ -475,8 +537,10 @@ mod tests {
     use dumbbell_cc::{GrowPer, Growth};
     use serde_json::json;
 
+    /// What a flow states in a scenario that is classic.
     fn parse(value: Value) -> Result<TcpParams, SpecError> {
-        Tcp::decode(&Node::root(&value)).map(|tcp| tcp.0)
+        let scenario = json!({ "rules": "classic" });
+        Tcp::decode(&Node::part(&value, &scenario)).map(|tcp| tcp.0)
     }
 
     #[test]
@@ -496,7 +560,7 @@ mod tests {
             assert_eq!(parse(json!({ "congestion": { "name": name } })).unwrap(), variant);
         }
         // The window of Reno alone does not determine the recovery, which remains that of the environment.
-        assert_eq!(parse(json!({ "congestion": "reno" })).unwrap(), TcpParams::default());
+        assert_eq!(parse(json!({ "congestion": "reno" })).unwrap(), Rules::Classic.defaults());
         // A recovery that cannot perform its mechanisms is rejected; without them it is accepted.
         let error = parse(json!({ "congestion": "vegas", "recovery": "sack" })).unwrap_err();
         assert_eq!(
@@ -537,13 +601,15 @@ mod tests {
     #[test]
     fn environments_have_the_recoveries_and_options_of_their_age() {
         // BSD is older than RFC 2582.
-        for (variant, is_careful) in [("bsd", false), ("rfc", true)] {
+        for (variant, is_careful) in [("bsd", false), ("classic", true)] {
             let of = |family: &str| parse(json!({ "variant": family, "rules": variant })).unwrap().recovery;
             let RecoverySpec::Tahoe(tahoe) = of("tahoe") else { panic!("{:?}", of("tahoe")) };
             let RecoverySpec::Reno(reno) = of("reno") else { panic!("{:?}", of("reno")) };
             assert_eq!((tahoe.careful_variant, reno.careful_variant), (is_careful, is_careful), "{variant}");
         }
-        for (rules, is_modern) in [("bsd", false), ("ns3", true), ("linux", true)] {
+        for (rules, is_modern) in
+            [("bsd", false), ("classic", false), ("ns3", true), ("linux", true), ("rfc", true)]
+        {
             let params = parse(json!({ "rules": rules })).unwrap();
             assert_eq!((params.handshake, params.timestamps), (is_modern, is_modern), "{rules}");
         }
@@ -563,14 +629,11 @@ mod tests {
     fn every_algorithm_has_a_preset_that_is_accepted_under_all_rules() {
         for name in AlgorithmSpec::NAMES {
             for (rules, _) in Rules::ALL {
-                let params = parse(json!({ "variant": name, "rules": rules })).unwrap_or_else(|error| {
-                    let has_none = ["ns3", "linux"].contains(rules) && *name == "reno";
-                    assert!(has_none, "{name} under {rules}: {error}");
-                    TcpParams::default()
-                });
+                let params = parse(json!({ "variant": name, "rules": rules }));
+                let params = params.unwrap_or_else(|error| panic!("{name} under {rules}: {error}"));
                 assert_eq!(parse(Tcp(params.clone()).encode()).unwrap(), params);
                 let letters: String = params.mechanisms.letters().collect();
-                if ["rfc", "bsd"].contains(rules) {
+                if ["classic", "bsd"].contains(rules) {
                     let recovery = params.congestion.recovery();
                     assert!(recovery.is_none_or(|recovery| recovery == params.recovery.name()));
                     assert_eq!(
@@ -595,8 +658,8 @@ mod tests {
         assert_eq!(kind(Rules::Bsd, "sack"), Some("sack"));
         assert_eq!(kind(Rules::Linux, "vegas"), Some("rack"));
         // A congestion control that asks for RACK gets the selective acknowledgements of a simulator that lacks it.
-        let of_bbr =
-            [Rules::Rfc, Rules::Bsd, Rules::Ns2, Rules::Ns3, Rules::Linux].map(|rules| kind(rules, "bbr"));
+        let of_bbr = [Rules::Classic, Rules::Bsd, Rules::Ns2, Rules::Ns3, Rules::Linux]
+            .map(|rules| kind(rules, "bbr"));
         assert_eq!(of_bbr, ["rack", "rack", "ns2sack", "ns3sack", "rack"].map(Some));
         assert_eq!(kind(Rules::Linux, "tahoe"), None);
     }
@@ -635,7 +698,7 @@ mod tests {
         assert_eq!(params.wire_sizes().acknowledgement(&sack), 40);
         (0..2).for_each(|block| sack.push(1000 * block, 500));
         assert_eq!(params.wire_sizes().acknowledgement(&sack), 56);
-        assert_eq!(TcpParams::default().wire_sizes().acknowledgement(&sack), 40);
+        assert_eq!(Rules::Classic.defaults().wire_sizes().acknowledgement(&sack), 40);
     }
 
     #[test]

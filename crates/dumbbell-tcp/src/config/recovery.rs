@@ -96,9 +96,9 @@ impl RecoverySpec {
 }
 
 impl Default for RecoverySpec {
-    /// NewReno [RFC 6582].
+    /// RACK-TLP [RFC 8985].
     fn default() -> Self {
-        RecoverySpec::NewReno(Default::default())
+        RecoverySpec::Rack(Default::default())
     }
 }
 

@@ -12,9 +12,10 @@ pub const MS: u64 = 1_000_000;
 /// A clock whose ticks begin with the connection.
 pub const CLOCK: HostClock = HostClock::Fraction(0.0);
 
-/// The parameters of a table.
+/// The parameters of a table in a scenario that is classic.
 pub fn params(rules: &Value) -> TcpParams {
-    Tcp::decode(&Node::root(rules)).unwrap_or_else(|error| panic!("{rules}: {error}")).0
+    let scenario = Value::from_iter([("rules", "classic")]);
+    Tcp::decode(&Node::part(rules, &scenario)).unwrap_or_else(|error| panic!("{rules}: {error}")).0
 }
 
 /// A sender at 0 ms that has nothing to send yet.

@@ -130,7 +130,8 @@ impl Rules<'_> {
 
     fn check_window(&self) -> Result<(), SpecError> {
         let p = self.params;
-        let slow_start = kernels_own(p.congestion.name()).unwrap_or_default().window.slow_start;
+        let own = kernels_own(p.congestion.name());
+        let slow_start = own.map(|own| own.window.slow_start).unwrap_or_default();
         self.members(
             "window",
             &p.window.members(),

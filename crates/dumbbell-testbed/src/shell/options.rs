@@ -371,7 +371,7 @@ impl Options {
         let (up, up_opportunities) = ways[0].link((LINKS[0], inside, outside))?;
         let (down, down_opportunities) = ways[1].link((LINKS[1], outside, inside))?;
         let value = json!({
-            "duration": DURATION, "nodes": NODES, "links": [up, down],
+            "duration": DURATION, "rules": "classic", "nodes": NODES, "links": [up, down],
             "flows": [{ "name": FLOW, "from": inside, "to": outside, "tcp": "reno" }],
         });
         let mut scenario = Scenario::from_value(&value).map_err(|error| {
@@ -433,8 +433,7 @@ impl Options {
         let canonical: Value = serde_json::from_str(&Scenario { links: Vec::new(), ..scenario }.to_json())
             .map_err(|error| Rejection(format!("--scenario: {error}")))?;
         let links: Vec<Value> = links.iter().map(dumbbell_units::spec::Field::encode).collect();
-        let value =
-            json!({ "duration": DURATION, "nodes": canonical["nodes"], "links": links, "flows": [value] });
+        let value = json!({ "duration": DURATION, "rules": "classic", "nodes": canonical["nodes"], "links": links, "flows": [value] });
         let scenario = Scenario::from_value(&value)
             .map_err(|error| Rejection(format!("--scenario: {}: {error}", file.display())))?;
         Ok((scenario, ignored))
@@ -587,6 +586,7 @@ mod tests {
             "scenario.toml",
             r#"
             duration = "5 s"
+            rules = "classic"
             nodes = ["a", "r", "b"]
             links = [
                 { name = "ar", from = "a", to = "r", rate = "8 Mbit/s", delay = "5 ms" },

@@ -140,6 +140,7 @@ fn two_hosts(megabits: u64, queue: &str) -> String {
     format!(
         r#"
         duration = "60 s"
+        rules = "classic"
         nodes = ["a", "b"]
         links = [
             {{ name = "there", from = "a", to = "b", rate = "{megabits} Mbit/s", delay = "10 ms", queue = {queue} }},
@@ -153,6 +154,7 @@ fn two_hosts(megabits: u64, queue: &str) -> String {
 /// Two flows that share a link of 20 Mbit/s, and share the way back.
 const DUMBBELL: &str = r#"
     duration = "60 s"
+    rules = "classic"
     nodes = ["s0", "s1", "r1", "r2", "d0", "d1"]
     links = [
         { name = "r1-r2", from = "r1", to = "r2", rate = "20 Mbit/s", delay = "5 ms", queue = { kind = "droptail", limit = "80 packets" } },

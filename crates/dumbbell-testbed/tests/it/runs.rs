@@ -20,6 +20,7 @@ fn two_hosts(seconds: f64, from: f64, flows: &str) -> Scenario {
     let text = format!(
         r#"
         duration = "{seconds} s"
+        rules = "classic"
         measure_from = "{from} s"
         nodes = [{{ name = "a", aqt = true }}, {{ name = "b", aqt = true }}]
         links = [

@@ -36,6 +36,7 @@ pub fn scenario(link: &str) -> Scenario {
     Scenario::from_toml(&format!(
         r#"
         duration = "1000 s"
+        rules = "classic"
         nodes = ["a", "b"]
         links = [
             {{ name = "there", from = "a", to = "b", {rate} {queue} {link} }},

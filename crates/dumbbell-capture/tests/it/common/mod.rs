@@ -147,7 +147,7 @@ pub fn scenario<const FLOWS: usize>(tcps: [Value; FLOWS], members: Value, durati
         bottleneck[name] = value.clone();
     }
     json!({
-        "duration": duration,
+        "duration": duration, "rules": "classic",
         "nodes": ["a", "r", "b"],
         "links": [link("a", "r", "100 Mbit/s", "1 ms"), bottleneck,
                   link("b", "r", "10 Mbit/s", "20 ms"), link("r", "a", "100 Mbit/s", "1 ms")],

@@ -22,7 +22,7 @@ pub(super) fn defaults() -> TcpParams {
             slow_start_at_ssthresh: true,
             ..WindowRules::default()
         },
-        ..TcpParams::default()
+        ..super::classic::defaults()
     }
 }
 

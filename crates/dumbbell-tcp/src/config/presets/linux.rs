@@ -18,12 +18,9 @@ use dumbbell_cc::algorithms::htcp::HtcpParams;
 use dumbbell_cc::algorithms::scalable::ScalableParams;
 use dumbbell_cc::algorithms::veno::VenoSamples;
 use dumbbell_cc::{
-    AlgorithmSpec, GrowPer, Growth, Mechanisms, ReductionBase, SlowStartSpec, WindowRules, WindowValidation,
+    AlgorithmSpec, GrowPer, Growth, ReductionBase, SlowStartSpec, WindowRules, WindowValidation,
 };
 use dumbbell_units::{Bytes, Time, Window};
-
-/// Mechanisms of Vegas that a congestion control of the kernel can carry out. The first window is the kernel's for all.
-const MECHANISMS: [&str; 4] = ["A", "B", "F", "I"];
 
 pub(super) fn defaults() -> TcpParams {
     TcpParams {
@@ -47,7 +44,7 @@ pub(super) fn defaults() -> TcpParams {
             validation: WindowValidation::Linux,
             ..WindowRules::default()
         },
-        ..TcpParams::default()
+        ..super::classic::defaults()
     }
 }
 
@@ -100,9 +97,7 @@ pub(super) fn adapt(params: &mut TcpParams) {
         | AlgorithmSpec::Westwood(_)
         | AlgorithmSpec::WestwoodPlus(_) => {
             params.window.growth = Growth::Real;
-            let letters: String =
-                params.mechanisms.letters().filter(|letter| MECHANISMS.contains(letter)).collect();
-            params.mechanisms = Mechanisms::from_letters(&letters).unwrap_or_default();
+            super::keep_mechanisms_of_controls(params);
         }
         _ => {}
     }

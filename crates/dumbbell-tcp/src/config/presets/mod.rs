@@ -4,6 +4,7 @@
 //! control. One file each.
 
 mod bsd;
+mod classic;
 mod linux;
 mod ns2;
 mod ns3;
@@ -17,8 +18,12 @@ use dumbbell_units::choice;
 choice! {
     /// An environment whose rules are the defaults.
     pub enum Rules {
-        /// The RFCs: 5681, 6298, 6582, 6675.
+        /// The RFCs of today: CUBIC (9438), SACK with RACK-TLP (8985) and PRR (9937), F-RTO (5682), HyStart++ (9406), an
+        /// initial window of ten segments (6928), timestamps (7323), delayed acknowledgements.
         Rfc = "rfc",
+        /// TCP as the papers before about 2010 describe it, where a name such as `newreno` or `vegas` stands for a whole
+        /// TCP: RFCs 5681, 6298, 6582, 6675.
+        Classic = "classic",
         /// BSD as in the x-kernel's simulator: coarse ticks, whole bytes, no delayed ACK.
         Bsd = "bsd",
         /// The simulator ns-2.35 with its defaults.
@@ -30,6 +35,9 @@ choice! {
     }
 }
 
+/// Mechanisms of Vegas that a congestion control carries out, whichever sender it has.
+const MECHANISMS_OF_CONTROLS: [&str; 4] = ["A", "B", "F", "I"];
+
 /// Families of recoveries named by variants.
 pub(super) const FAMILIES: &[&str] = &["tahoe", "reno", "newreno", "sack"];
 
@@ -38,6 +46,7 @@ impl Rules {
     pub fn defaults(self) -> TcpParams {
         match self {
             Rules::Rfc => rfc::defaults(),
+            Rules::Classic => classic::defaults(),
             Rules::Bsd => bsd::defaults(),
             Rules::Ns2 => ns2::defaults(),
             Rules::Ns3 => ns3::defaults(),
@@ -49,6 +58,7 @@ impl Rules {
     fn recovery(self, family: &str) -> Option<RecoverySpec> {
         match self {
             Rules::Rfc => rfc::recovery(family),
+            Rules::Classic => classic::recovery(family),
             Rules::Bsd => bsd::recovery(family),
             Rules::Ns2 => ns2::recovery(family),
             Rules::Ns3 => ns3::recovery(family),
@@ -58,13 +68,14 @@ impl Rules {
 
     /// True if every congestion control has the environment's recovery unless another one is given.
     fn recovers_alike(self) -> bool {
-        self == Rules::Linux
+        matches!(self, Rules::Rfc | Rules::Linux)
     }
 
     /// Adapts other parameters to a congestion control.
     fn adapt(self, params: &mut TcpParams) {
         match self {
             Rules::Rfc => rfc::adapt(params),
+            Rules::Classic => classic::adapt(params),
             Rules::Bsd => bsd::adapt(params),
             Rules::Ns2 => ns2::adapt(params),
             Rules::Ns3 => ns3::adapt(params),
@@ -83,17 +94,27 @@ impl Rules {
     pub fn variants(self) -> Vec<&'static str> {
         let mut names: Vec<&str> =
             FAMILIES.iter().copied().filter(|family| self.recovery(family).is_some()).collect();
-        names.extend(AlgorithmSpec::NAMES.iter().filter(|name| !FAMILIES.contains(name)));
+        names.extend(
+            AlgorithmSpec::NAMES.iter().filter(|name| !names.contains(name)).copied().collect::<Vec<_>>(),
+        );
         names
     }
 
-    /// Congestion control and recovery of a variant; `None` if the environment has no such variant.
+    /// The environments that have a variant.
+    pub(super) fn having(name: &str) -> Vec<Rules> {
+        let all = Rules::ALL.iter().filter_map(|(rules, _)| Rules::named(rules));
+        all.filter(|rules| rules.variant(name).is_some()).collect()
+    }
+
+    /// Congestion control and recovery of a variant; `None` if the environment has no such variant. Where the
+    /// environment lacks the recovery of Reno, `reno` is the congestion control.
     pub(super) fn variant(self, name: &str) -> Option<TcpParams> {
-        if !FAMILIES.contains(&name) {
-            return self.congestion(name);
-        }
+        let recovery =
+            Some(name).filter(|name| FAMILIES.contains(name)).and_then(|family| self.recovery(family));
+        let Some(recovery) = recovery else { return self.congestion(name) };
         let mut params = self.defaults();
-        params.recovery = self.recovery(name)?;
+        params.congestion = AlgorithmSpec::Reno(Default::default());
+        params.recovery = recovery;
         self.adapt(&mut params);
         Some(params)
     }
@@ -104,7 +125,9 @@ impl Rules {
         let mut params = self.defaults();
         let algorithm = match self {
             Rules::Ns3 => ns3::algorithm(name),
-            Rules::Rfc | Rules::Bsd | Rules::Ns2 | Rules::Linux => AlgorithmSpec::named(name),
+            Rules::Rfc | Rules::Classic | Rules::Bsd | Rules::Ns2 | Rules::Linux => {
+                AlgorithmSpec::named(name)
+            }
         }?;
         self.take_algorithm(&mut params, algorithm, true);
         Some(params)
@@ -130,4 +153,11 @@ impl Rules {
         params.congestion = algorithm;
         self.adapt(params);
     }
+}
+
+/// Keeps the mechanisms of Vegas that a congestion control carries out. Those of a sender are not those of this one.
+fn keep_mechanisms_of_controls(params: &mut TcpParams) {
+    let letters: String =
+        params.mechanisms.letters().filter(|letter| MECHANISMS_OF_CONTROLS.contains(letter)).collect();
+    params.mechanisms = Mechanisms::from_letters(&letters).unwrap_or_default();
 }

@@ -18,7 +18,7 @@ pub(super) fn defaults() -> TcpParams {
     TcpParams {
         recovery: RecoverySpec::Reno(reno()),
         mss: Bytes(1000),
-        headers: Headers { sack_block: SACK_BLOCK, ..Headers::default() },
+        headers: Headers { sack_block: SACK_BLOCK, ..super::classic::HEADERS },
         initial_ssthresh: Window::Segments(20.0),
         receive_buffer: Window::Segments(20.0),
         timer: TimerSpec::Rfc6298(RfcTimer {
@@ -36,7 +36,7 @@ pub(super) fn defaults() -> TcpParams {
             reduction_base: ReductionBase::RealWindow,
             ..WindowRules::default()
         },
-        ..TcpParams::default()
+        ..super::classic::defaults()
     }
 }
 

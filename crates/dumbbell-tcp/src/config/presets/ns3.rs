@@ -37,7 +37,7 @@ pub(super) fn defaults() -> TcpParams {
             reduction_base: ReductionBase::Pipe,
             ..WindowRules::default()
         },
-        ..TcpParams::default()
+        ..super::classic::defaults()
     }
 }
 
