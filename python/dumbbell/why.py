@@ -59,9 +59,6 @@ ENDS = {
 NEVER_SHOWN = ("SACK and duplicate ACKs", "timers", "why something was sent again")
 """What no stack of others shows."""
 
-KERNEL = "linux"
-"""The transport whose stack is asked by a packet."""
-
 LIMITS = {
     "application_limited": "nothing to send: only the application limits the sender",
     "application_unlimited": "the application no longer limits the sender",
@@ -343,9 +340,7 @@ def explain(run: Explained, flow: str, at: str | None, window: str | None) -> Ex
         run.scenario.stated, run.seed, run.run, control.factory, journal=(place, first, last)
     )
     fingerprint = json.loads(repeated.summary())["fingerprint"]
-    carrier = (_flows(run)[place].get("transport") or {}).get("name")
-    # A kernel that is asked what it shows sends some of its later packets up to a microsecond later.
-    if fingerprint != run.fingerprint and carrier != KERNEL:
+    if fingerprint != run.fingerprint:
         text = f"the run was repeated to explain it, and differs: fingerprint {fingerprint} instead of {run.fingerprint}"
         if any((known.get("tcp") or {}).get("external") for known in _flows(run)):
             raise ControlError(
