@@ -297,11 +297,7 @@ def test_deliveries_count_from_the_first_sample_and_the_floor_is_of_each_interva
 
 
 def test_the_delay_is_that_of_the_backlog_at_the_rate_of_the_link_from_the_start_of_measurement():
-    scenario = (
-        study()
-        .path()
-        .scenario(greedy(algorithm("reno"), 1, "a"), duration=10.0, measure_from=5.0)
-    )
+    scenario = study().path().scenario(greedy(algorithm("reno"), 1, "a"), duration=10.0, measure_from=5.0)
     # 5 packets of 12 kbit at 20 Mbit/s are 3 ms.
     backlog = pd.DataFrame({"name": "r1-r2", "time_s": [1.0, 5.0, 6.0], "value": [100.0, 5.0, 15.0]})
     assert _delays(backlog, scenario) == pytest.approx([0.006, 0.003, 0.006, 0.0087, 0.00894, 0.009])

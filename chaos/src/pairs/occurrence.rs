@@ -80,7 +80,8 @@ fn of_flow(value: &Value, scenario: &Scenario, flow: usize) -> Vec<Number> {
     let mut elements = timings(|timing| matches!(timing, Timing::Flow(is_there) if is_there(spec)));
     elements.extend(number(Category::Source, spec.source.name()));
     if let Some(tcp) = &spec.tcp {
-        let rules = value["flows"][flow]["tcp"]["rules"].as_str().or(value["rules"].as_str()).unwrap_or("rfc");
+        let rules =
+            value["flows"][flow]["tcp"]["rules"].as_str().or(value["rules"].as_str()).unwrap_or("rfc");
         elements.extend(number(Category::Rules, rules));
         elements.extend(number(Category::Control, tcp.0.control_name()));
         elements.extend(number(Category::Recovery, tcp.0.recovery.name()));

@@ -161,7 +161,7 @@ params! {
         /// How the window grows and is reduced.
         window: WindowRules = today(), "-", "[RFC 5681 §3.1]";
         /// Payload of a full segment.
-        mss: Bytes = Bytes(1448), "bytes", "[RFC 6691 §2]",
+        mss: Bytes = Bytes(1448), "bytes", "[RFC 7323 §3]",
             |mss| (1..=65_495).contains(&mss.0), "a size from 1 to 65495 bytes";
         /// Header sizes on the wire.
         headers: Headers = Headers::default(), "-", "[RFC 1122 §4.2.2.6]";
