@@ -4,7 +4,7 @@ use super::{Finding, Tree};
 use toml::{Table, Value};
 
 /// Allowed dependencies of each crate. A new crate must be added here and to the overview in `docs/architecture.md`.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("dumbbell-units", &[]),
     ("dumbbell-cc", &["dumbbell-units"]),
     ("dumbbell-net", &["dumbbell-units"]),
@@ -41,6 +41,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("dumbbell-library", &["dumbbell-units", "dumbbell-cc", "dumbbell-sim"]),
     ("dumbbell-transports", &["dumbbell-units", "dumbbell-net", "dumbbell-sim"]),
     ("dumbbell-kernel", &["dumbbell-units", "dumbbell-net", "dumbbell-sim"]),
+    ("dumbbell-script", &["dumbbell-units", "dumbbell-tcp"]),
     ("dumbbell-benches", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     (
         "dumbbell-chaos",

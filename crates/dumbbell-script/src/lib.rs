@@ -1,0 +1,21 @@
+//! Scripts of TCP segments in packetdrill's syntax [cardwell2013]: what an application calls, what arrives from the
+//! network, and what the TCP under test must send in return.
+//!
+//! [`parse`] reads a script and knows no TCP. [`play`] runs it on a [`Host`], which has a TCP of some kind: it calls,
+//! delivers, compares and checks. [`Simulator`] is the host with the sender and the receiver of the simulation. So the same
+//! script can be played on others.
+//!
+//! The language is a subset. What is outside of it, or cannot be said to a host, is *not expressible*, with the reason;
+//! that is neither a syntax error nor a failure. `docs/scripts.md` describes the subset.
+
+mod expression;
+mod parse;
+mod play;
+mod script;
+mod simulator;
+
+pub use expression::{Expression, Statement};
+pub use parse::{ParseError, parse};
+pub use play::{Failure, Host, Outgoing, Verdict, play};
+pub use script::{Action, Argument, Call, Event, Flags, Moment, Segment, Script, TcpOption};
+pub use simulator::Simulator;

@@ -1,0 +1,274 @@
+//! Plays a script on a host: what is sent must be what the script says, in its order and at its time.
+//!
+//! Times have packetdrill's meaning: a relative time counts from the event before, which for a segment that was sent is the
+//! time at which it was. What is sent after the last segment of the script is not looked at.
+
+use crate::expression::{Expression, Statement};
+use crate::script::{Action, Call, Event, Moment, Script, Segment, TcpOption};
+use dumbbell_units::Time;
+use std::collections::VecDeque;
+
+/// How far a segment may be from its time, unless the script says otherwise (`--tolerance_usecs`).
+const TOLERANCE: Time = Time(4_000_000);
+/// How long a segment at any time is waited for.
+const LONGEST_WAIT: Time = Time(3_600_000_000_000);
+
+/// A segment that a host sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outgoing {
+    /// When it was sent.
+    pub at: Time,
+    /// The segment.
+    pub segment: Segment,
+}
+
+/// A TCP under test with its application and its network interface. A host is at the time of the last event; each call
+/// first lets the time pass until its own.
+pub trait Host {
+    /// The application calls. What the call returns; `None` if that means nothing.
+    ///
+    /// # Errors
+    ///
+    /// What the host cannot be told.
+    fn call(&mut self, now: Time, call: &Call) -> Result<Option<i64>, String>;
+
+    /// A segment arrives.
+    ///
+    /// # Errors
+    ///
+    /// What the host cannot be told.
+    fn deliver(&mut self, now: Time, segment: &Segment) -> Result<(), String>;
+
+    /// The next segment that is sent, if that is until then.
+    fn next_outgoing(&mut self, until: Time) -> Option<Outgoing>;
+
+    /// The value of a field of `TCP_INFO`, as `tcpi_snd_cwnd`; `None` if the host does not have it.
+    fn field(&mut self, now: Time, name: &str) -> Option<i64>;
+
+    /// A command of the shell.
+    ///
+    /// # Errors
+    ///
+    /// What the host cannot be told.
+    fn command(&mut self, now: Time, command: &str) -> Result<(), String>;
+
+    /// The script calls the time `sent` by this value of a timestamp, in milliseconds.
+    fn on_timestamp(&mut self, _value: u64, _sent: Time) {}
+
+    /// True if segments have all the fields of real ones. Otherwise PSH, the window and options other than SACK are not
+    /// compared.
+    fn is_real(&self) -> bool;
+}
+
+/// The event at which a script ended early, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Line of the script, from 1; 0 for the script as a whole.
+    pub line: usize,
+    /// What was expected, and what was found; or what cannot be expressed.
+    pub message: String,
+}
+
+/// How a script ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Everything was as it says.
+    Passed,
+    /// Something was not.
+    Failed(Failure),
+    /// The host cannot be told something.
+    NotExpressible(Failure),
+}
+
+/// Plays a script on a host.
+pub fn play(script: &Script, host: &mut impl Host) -> Verdict {
+    let tolerance = script.options.iter().find(|(name, _)| name == "tolerance_usecs");
+    let tolerance = tolerance.and_then(|(_, value)| value.parse().ok()).map_or(TOLERANCE, |us: u64| Time(us * 1000));
+    let mut player = Player { host, now: Time::ZERO, tolerance, sent: VecDeque::new() };
+    for event in &script.events {
+        if let Err(end) = player.step(event) {
+            let failure = |message| Failure { line: event.line, message };
+            return match end {
+                End::Failed(message) => Verdict::Failed(failure(message)),
+                End::NotExpressible(message) => Verdict::NotExpressible(failure(message)),
+            };
+        }
+    }
+    Verdict::Passed
+}
+
+enum End {
+    Failed(String),
+    NotExpressible(String),
+}
+
+struct Player<'a, H> {
+    host: &'a mut H,
+    /// End of the last event.
+    now: Time,
+    tolerance: Time,
+    /// Segments sent that the script has not come to.
+    sent: VecDeque<Outgoing>,
+}
+
+impl<H: Host> Player<'_, H> {
+    fn step(&mut self, event: &Event) -> Result<(), End> {
+        let (from, until) = self.times(event.at);
+        if let Action::Outbound(segment) = &event.action {
+            return self.expect(segment, from, until);
+        }
+        self.now = self.now.max(from);
+        match &event.action {
+            Action::Call(call) => self.call(call),
+            Action::Inbound(segment) => self.host.deliver(self.now, segment).map_err(End::NotExpressible),
+            Action::Command(command) => self.host.command(self.now, command).map_err(End::NotExpressible),
+            Action::Check(statements) => self.check(statements),
+            Action::Outbound(_) => Ok(()),
+        }
+    }
+
+    /// The earliest and the latest time of an event.
+    fn times(&self, at: Moment) -> (Time, Time) {
+        match at {
+            Moment::At(time) => (time, time),
+            Moment::After(time) => (self.now + time, self.now + time),
+            Moment::Between(from, until) => (from, until),
+            Moment::AfterBetween(from, until) => (self.now + from, self.now + until),
+            Moment::Any => (Time::ZERO, self.now + LONGEST_WAIT),
+        }
+    }
+
+    fn call(&mut self, call: &Call) -> Result<(), End> {
+        let found = self.host.call(self.now, call).map_err(End::NotExpressible)?;
+        match (call.result, found) {
+            (Some(expected), Some(found)) if expected != found => {
+                Err(End::Failed(format!("{} returns {found}, not {expected}", call.name)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check(&mut self, statements: &[Statement]) -> Result<(), End> {
+        for statement in statements {
+            let Statement::Assert(expression) = statement else { continue };
+            let now = self.now;
+            let fields: Vec<(&str, i64)> = expression
+                .names()
+                .into_iter()
+                .filter_map(|name| Some((name, self.host.field(now, name)?)))
+                .collect();
+            let field = |name: &str| fields.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            let holds = expression.value(&field).map_err(|name| {
+                End::NotExpressible(format!("{name}: neither a field of TCP_INFO that the host has nor a state"))
+            })?;
+            if holds == 0 {
+                return Err(End::Failed(format!("an assertion fails: {}", Values(expression, &fields))));
+            }
+        }
+        Ok(())
+    }
+
+    fn expect(&mut self, expected: &Segment, from: Time, until: Time) -> Result<(), End> {
+        let found = match self.sent.pop_front() {
+            Some(found) => Some(found),
+            None => self.host.next_outgoing(until + self.tolerance),
+        };
+        let Some(mut found) = found else {
+            let message = format!("expected {}, but nothing is sent until {}", Shown(expected), seconds(until + self.tolerance));
+            return Err(End::Failed(message));
+        };
+        while found.segment.len < expected.len {
+            let next = self.sent.pop_front().or_else(|| self.host.next_outgoing(found.at));
+            match next {
+                Some(next) if continues(&found, &next) => {
+                    found.segment.len += next.segment.len;
+                    found.segment.flags.psh |= next.segment.flags.psh;
+                }
+                Some(other) => {
+                    self.sent.push_front(other);
+                    break;
+                }
+                None => break,
+            }
+        }
+        self.compare(expected, &found)?;
+        if found.at + self.tolerance < from || found.at > until + self.tolerance {
+            let (from, until) = (seconds(from), seconds(until));
+            let message = format!("{} is sent at {}, not from {from} to {until}", Shown(expected), seconds(found.at));
+            return Err(End::Failed(message));
+        }
+        if let Some((value, _)) = expected.timestamps() {
+            self.host.on_timestamp(value, found.at);
+        }
+        self.now = self.now.max(found.at);
+        Ok(())
+    }
+
+    fn compare(&self, expected: &Segment, found: &Outgoing) -> Result<(), End> {
+        let segment = &found.segment;
+        let mut flags = segment.flags;
+        let mut is_same = segment.seq == expected.seq && segment.len == expected.len;
+        is_same &= expected.ack.is_none_or(|ack| segment.ack == Some(ack));
+        is_same &= expected.ecn.is_none_or(|ecn| segment.ecn == Some(ecn));
+        is_same &= expected.options.is_none() || expected.flags.syn || segment.sack() == expected.sack();
+        if self.host.is_real() {
+            is_same &= expected.window.is_none_or(|window| segment.window == Some(window));
+            is_same &= expected.options.is_none() || kinds(segment) == kinds(expected);
+        } else {
+            flags.psh = expected.flags.psh;
+        }
+        if is_same && flags == expected.flags {
+            return Ok(());
+        }
+        let at = seconds(found.at);
+        Err(End::Failed(format!("expected {}, but {} is sent at {at}", Shown(expected), Shown(segment))))
+    }
+}
+
+/// The kinds of the options of a segment, without padding.
+fn kinds(segment: &Segment) -> Vec<std::mem::Discriminant<TcpOption>> {
+    let options = segment.options.iter().flatten();
+    options.filter(|option| !matches!(option, TcpOption::Nop | TcpOption::End)).map(std::mem::discriminant).collect()
+}
+
+/// True if `next` continues a segment that one larger than the maximum would contain.
+fn continues(found: &Outgoing, next: &Outgoing) -> bool {
+    next.at == found.at && next.segment.len > 0 && next.segment.seq == found.segment.seq + found.segment.len
+}
+
+fn seconds(time: Time) -> String {
+    format!("{:.6} s", time.0 as f64 / 1e9)
+}
+
+/// A segment in the syntax of scripts.
+struct Shown<'a>(&'a Segment);
+
+impl std::fmt::Display for Shown<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Segment { flags, seq, len, .. } = self.0;
+        let letters = [
+            (flags.syn, 'S'), (flags.fin, 'F'), (flags.rst, 'R'), (flags.psh, 'P'), (flags.ece, 'E'), (flags.cwr, 'W'),
+            (flags.ack, '.'),
+        ];
+        let letters: String = letters.iter().filter(|(is_set, _)| *is_set).map(|(_, letter)| letter).collect();
+        write!(out, "`{letters} {seq}:{}({len})", seq + len)?;
+        if let Some(ack) = self.0.ack {
+            write!(out, " ack {ack}")?;
+        }
+        if !self.0.sack().is_empty() {
+            let blocks: Vec<String> = self.0.sack().iter().map(|(from, to)| format!("{from}:{to}")).collect();
+            write!(out, " <sack {}>", blocks.join(" "))?;
+        }
+        write!(out, "`")
+    }
+}
+
+/// An assertion with the values of its fields.
+struct Values<'a>(&'a Expression, &'a [(&'a str, i64)]);
+
+impl std::fmt::Display for Values<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let values: Vec<String> = self.1.iter().map(|(name, value)| format!("{name} is {value}")).collect();
+        write!(out, "{}", if values.is_empty() { format!("{:?}", self.0) } else { values.join(", ") })
+    }
+}

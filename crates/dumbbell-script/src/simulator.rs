@@ -1,0 +1,377 @@
+//! The host of the simulator: its sender and its receiver at one end of a connection.
+//!
+//! Which options both ends have follows from the script: they are those of the SYN that arrives. The receive window of the
+//! other end is that of the first segment after it, for the whole connection. The end of a connection is not modelled, so a
+//! FIN cannot be expressed.
+
+use crate::play::{Host, Outgoing};
+use crate::script::{Action, Argument, Call, Event, Flags, Script, Segment, TcpOption};
+use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, SackBlocks, Sender, Tcp, TcpParams};
+use dumbbell_units::spec::{Field, Node};
+use dumbbell_units::{Ecn, Stream, Time, Value};
+use serde_json::json;
+use std::collections::VecDeque;
+
+/// Bytes of a segment that timestamps take.
+const TIMESTAMP_BYTES: u64 = 12;
+/// The threshold in `TCP_INFO` before it is known.
+const INFINITE_THRESHOLD: i64 = 0x7fff_ffff;
+/// Calls without an effect on segments.
+const WITHOUT_EFFECT: [&str; 6] = ["bind", "listen", "setsockopt", "getsockopt", "fcntl", "poll"];
+/// Settings without an effect on what is modelled.
+const SETTINGS_WITHOUT_EFFECT: [&str; 6] = ["tcp_ecn_fallback", "tcp_mem", "tcp_rmem", "tcp_wmem", "tcp_min_tso_segs", "tcp_no_metrics_save"];
+
+/// One end of a connection.
+pub struct Simulator {
+    params: TcpParams,
+    /// The application connects, rather than accepting a connection.
+    is_active: bool,
+    /// Both ends have ECN.
+    has_ecn: bool,
+    sender: Option<Sender>,
+    receiver: Receiver,
+    now: Time,
+    sent: VecDeque<Outgoing>,
+    is_open: bool,
+    descriptors: i64,
+    /// A timestamp of the script, and the time that it stands for.
+    timestamp: Option<(u64, Time)>,
+    written: u64,
+}
+
+/// What the segment with SYN that arrives says.
+struct Offer {
+    mss: u64,
+    scale: u64,
+    has_timestamps: bool,
+    has_sack: bool,
+    has_ecn: bool,
+}
+
+impl Offer {
+    fn of(syn: &Segment) -> Self {
+        Offer {
+            mss: syn.option(|option| if let TcpOption::Mss(mss) = option { Some(*mss) } else { None }).unwrap_or(536),
+            scale: syn
+                .option(|option| if let TcpOption::WindowScale(scale) = option { Some(*scale) } else { None })
+                .unwrap_or(0),
+            has_timestamps: syn.timestamps().is_some(),
+            has_sack: syn.option(|option| (*option == TcpOption::SackPermitted).then_some(())).is_some(),
+            has_ecn: syn.flags.ece && (syn.flags.cwr || syn.flags.ack),
+        }
+    }
+}
+
+impl Simulator {
+    /// The host for a script, with the TCP that its commands and segments ask for.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be expressed.
+    pub fn new(script: &Script) -> Result<Self, String> {
+        Simulator::with(script, json!({ "rules": "linux", "congestion": "cubic" }))
+    }
+
+    /// The same with other rules of TCP than those of Linux.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be expressed.
+    pub fn with(script: &Script, mut tcp: Value) -> Result<Self, String> {
+        let inbound = |event: &Event| if let Action::Inbound(segment) = &event.action { Some(segment.clone()) } else { None };
+        let arriving: Vec<Segment> = script.events.iter().filter_map(inbound).collect();
+        let syn = arriving.iter().find(|segment| segment.flags.syn).ok_or("a connection without a SYN that arrives")?;
+        let offer = Offer::of(syn);
+        let window = arriving.iter().find(|segment| !segment.flags.syn).and_then(|segment| segment.window);
+        let window = window.ok_or("a connection without a window")? << offer.scale;
+        let mss = offer.mss - if offer.has_timestamps { TIMESTAMP_BYTES } else { 0 };
+        let mut has_ecn = offer.has_ecn;
+        for command in &script.setup {
+            for (name, value) in settings(command)? {
+                if name == "tcp_ecn" {
+                    has_ecn &= value != "0";
+                } else {
+                    set(&mut tcp, &name, &value)?;
+                }
+            }
+        }
+        tcp["mss"] = json!(format!("{mss} bytes"));
+        tcp["timestamps"] = json!(offer.has_timestamps);
+        tcp["receive_buffer"] = json!(format!("{} bytes", window.max(mss)));
+        tcp["ecn"] = json!(if has_ecn { "classic" } else { "off" });
+        if !offer.has_sack {
+            tcp["recovery"] = json!("newreno");
+        }
+        let params = Tcp::decode(&Node::root(&tcp)).map_err(|error| error.to_string())?.0;
+        Ok(Simulator {
+            receiver: Receiver::new(&params, HostClock::Fraction(0.0)),
+            params,
+            is_active: syn.flags.ack,
+            has_ecn,
+            sender: None,
+            now: Time::ZERO,
+            sent: VecDeque::new(),
+            is_open: false,
+            descriptors: 2,
+            timestamp: None,
+            written: 0,
+        })
+    }
+
+    /// Lets the time pass.
+    fn run_until(&mut self, until: Time) {
+        while let Some(at) = self.next_deadline().filter(|at| *at <= until) {
+            self.now = self.now.max(at);
+            self.expire();
+        }
+        self.now = self.now.max(until);
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        let of_sender = self.sender.as_ref().map_or(Time::NEVER, Sender::next_deadline);
+        Some(of_sender.min(self.receiver.next_deadline())).filter(|at| *at < Time::NEVER)
+    }
+
+    fn expire(&mut self) {
+        if let Some(ack) = self.receiver.on_deadline(self.now) {
+            self.send_ack(&ack);
+        }
+        if let Some(sender) = &mut self.sender
+            && sender.next_deadline() <= self.now
+        {
+            sender.on_deadline(self.now);
+        }
+        self.transmit();
+    }
+
+    /// Sends what the sender has.
+    fn transmit(&mut self) {
+        while let Some(segment) = self.sender.as_mut().and_then(|sender| sender.poll_transmit(self.now)) {
+            let outgoing = if segment.is_syn { self.syn() } else { self.data(&segment) };
+            self.sent.push_back(Outgoing { at: self.now, segment: outgoing });
+        }
+    }
+
+    fn syn(&self) -> Segment {
+        let is_answer = !self.is_active;
+        let flags = Flags { syn: true, ack: is_answer, ece: self.has_ecn, cwr: self.has_ecn && !is_answer, ..Flags::default() };
+        Segment { flags, ack: is_answer.then_some(1), ..Segment::default() }
+    }
+
+    fn data(&self, segment: &DataSegment) -> Segment {
+        Segment {
+            flags: Flags { ack: true, cwr: segment.is_cwr, ..Flags::default() },
+            ecn: Some(segment.ecn),
+            seq: segment.seq + 1,
+            len: u64::from(segment.len),
+            ack: Some(self.receiver.rcv_nxt() + 1),
+            options: Some(Vec::new()),
+            window: None,
+        }
+    }
+
+    fn send_ack(&mut self, ack: &AckSegment) {
+        let duplicate = ack.sack.duplicate(ack.ack);
+        let blocks = duplicate.into_iter().chain(ack.sack.ranges(ack.ack));
+        let blocks: Vec<(u64, u64)> = blocks.map(|(from, to)| (from + 1, to + 1)).collect();
+        let options = if blocks.is_empty() { Vec::new() } else { vec![TcpOption::Sack(blocks)] };
+        let segment = Segment {
+            flags: Flags { ack: true, ece: ack.is_ece, ..Flags::default() },
+            ecn: Some(Ecn::NotEct),
+            seq: self.sender.as_ref().map_or(0, Sender::snd_max) + 1,
+            ack: Some(ack.ack + 1),
+            options: Some(options),
+            ..Segment::default()
+        };
+        self.sent.push_back(Outgoing { at: self.now, segment });
+    }
+
+    /// The connection begins: the sender asks for it, or answers.
+    fn open(&mut self) {
+        let random = Stream::new(1, 0, "script");
+        self.sender = Some(Sender::new(&self.params, HostClock::Fraction(0.0), self.now, random));
+        self.transmit();
+    }
+
+    fn on_payload(&mut self, segment: &Segment) {
+        let data = DataSegment {
+            ecn: segment.ecn.unwrap_or(Ecn::NotEct),
+            is_cwr: segment.flags.cwr,
+            ..DataSegment::new(segment.seq - 1, segment.len as u32)
+        };
+        let before = self.receiver.acknowledge_before(data.ecn);
+        let answer = self.receiver.on_segment(self.now, &data, self.now, Time::ZERO);
+        for ack in before.into_iter().chain(answer) {
+            self.send_ack(&ack);
+        }
+    }
+
+    /// The time that a timestamp echoes.
+    fn echoed(&self, segment: &Segment) -> Result<Time, String> {
+        let Some((_, echo)) = segment.timestamps() else { return Ok(self.now) };
+        let (value, at) = self.timestamp.ok_or("an echo of a timestamp that no segment before states")?;
+        let milliseconds = echo.cast_signed() - value.cast_signed();
+        let nanoseconds = at.0.cast_signed() + milliseconds * 1_000_000;
+        Ok(Time(nanoseconds.max(0).cast_unsigned()))
+    }
+
+    fn on_acknowledgement(&mut self, segment: &Segment, ack: u64) -> Result<(), String> {
+        let timestamp_echo = self.echoed(segment)?;
+        let Some(sender) = &mut self.sender else { return Ok(()) };
+        let (is_news, is_plain) = (ack - 1 > sender.snd_una(), segment.len > 0 && segment.sack().is_empty());
+        if is_plain && !is_news {
+            return Ok(());
+        }
+        let mut sack = SackBlocks::default();
+        for (number, &(from, to)) in segment.sack().iter().enumerate() {
+            let is_inside = segment.sack().get(1).is_some_and(|second| second.0 <= from && to <= second.1);
+            if number == 0 && (from < ack || is_inside) {
+                sack.push_duplicate(ack - 1, from - 1, (to - from) as u32);
+            } else if from > ack {
+                sack.push((from - ack) as u32, (to - from) as u32);
+            }
+        }
+        let ack = AckSegment { timestamp_echo, sack, is_ece: segment.flags.ece, ..AckSegment::of(ack - 1) };
+        sender.on_ack(self.now, &ack, Time::ZERO);
+        Ok(())
+    }
+
+    fn write(&mut self, call: &Call) -> Result<Option<i64>, String> {
+        let Some(Argument::Number(bytes)) = call.arguments.get(2) else {
+            return Err(format!("{} without a number of bytes", call.name));
+        };
+        if call.result.is_some_and(|result| result != *bytes) {
+            return Err(format!("{} that returns something else than the number of bytes", call.name));
+        }
+        let sender = self.sender.as_mut().ok_or("data before the connection")?;
+        sender.write(bytes.unsigned_abs());
+        self.written += bytes.unsigned_abs();
+        self.transmit();
+        Ok(Some(*bytes))
+    }
+}
+
+/// The settings of a command, without the prefix of their names: `sysctl -q net.ipv4.NAME=VALUE ...`. Other lines of the
+/// same command must be known to have no effect.
+fn settings(command: &str) -> Result<Vec<(String, String)>, String> {
+    let mut found = Vec::new();
+    for line in command.split([';', '\n']).map(str::trim).filter(|line| !line.is_empty()) {
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some("sysctl") => {
+                for word in words.filter(|word| !word.starts_with('-')) {
+                    let (name, value) = word.split_once('=').ok_or_else(|| format!("the command `{line}`"))?;
+                    found.push((name.trim_start_matches("net.ipv4.").into(), value.into()));
+                }
+            }
+            Some("ip") if line.contains("gso_max_segs") => {}
+            _ => return Err(format!("the command `{line}`")),
+        }
+    }
+    Ok(found)
+}
+
+fn set(tcp: &mut Value, name: &str, value: &str) -> Result<(), String> {
+    match (name, value) {
+        ("tcp_congestion_control", control) => tcp["congestion"] = json!(control),
+        ("tcp_slow_start_after_idle", value) => tcp["idle_restart"] = json!(value != "0"),
+        ("tcp_early_retrans", "0") => tcp["recovery"] = json!({ "kind": "rack", "tlp": false }),
+        ("tcp_early_retrans", "3") | ("tcp_frto", "1" | "2") | ("tcp_sack" | "tcp_timestamps" | "tcp_recovery" | "tcp_syn_linear_timeouts", _) => {}
+        (name, _) if SETTINGS_WITHOUT_EFFECT.contains(&name) => {}
+        _ => return Err(format!("the setting {name}={value}")),
+    }
+    Ok(())
+}
+
+impl Host for Simulator {
+    fn call(&mut self, now: Time, call: &Call) -> Result<Option<i64>, String> {
+        self.run_until(now);
+        match call.name.as_str() {
+            "socket" | "accept" => {
+                self.descriptors += 1;
+                Ok(Some(self.descriptors))
+            }
+            "connect" if self.is_active => {
+                self.open();
+                Ok(None)
+            }
+            "write" | "send" => self.write(call),
+            "read" | "recv" => Ok(None),
+            name if WITHOUT_EFFECT.contains(&name) => Ok(None),
+            "close" | "shutdown" => {
+                self.sender.iter_mut().for_each(Sender::finish);
+                self.transmit();
+                Ok(None)
+            }
+            name => Err(format!("the call {name}")),
+        }
+    }
+
+    fn deliver(&mut self, now: Time, segment: &Segment) -> Result<(), String> {
+        self.run_until(now);
+        if segment.flags.rst || segment.flags.fin {
+            return Err("the end of a connection".into());
+        }
+        if segment.flags.syn && !segment.flags.ack {
+            self.receiver.on_segment(now, &DataSegment { is_syn: true, ..DataSegment::new(0, 0) }, now, Time::ZERO);
+            self.open();
+            return Ok(());
+        }
+        let sender = self.sender.as_mut().ok_or("a segment before the connection")?;
+        if !self.is_open {
+            self.is_open = true;
+            let ack = AckSegment { is_syn: true, timestamp_echo: now, ..AckSegment::of(0) };
+            sender.on_ack(now, &ack, Time::ZERO);
+            if segment.flags.syn {
+                self.send_ack(&AckSegment::of(0));
+            }
+        } else if let Some(ack) = segment.ack.filter(|ack| *ack > 0) {
+            self.on_acknowledgement(segment, ack)?;
+        }
+        if segment.len > 0 {
+            self.on_payload(segment);
+        }
+        self.transmit();
+        Ok(())
+    }
+
+    fn next_outgoing(&mut self, until: Time) -> Option<Outgoing> {
+        while self.sent.is_empty()
+            && let Some(at) = self.next_deadline().filter(|at| *at <= until)
+        {
+            self.now = self.now.max(at);
+            self.expire();
+        }
+        self.sent.pop_front()
+    }
+
+    fn field(&mut self, now: Time, name: &str) -> Option<i64> {
+        self.run_until(now);
+        let sender = self.sender.as_ref()?;
+        let mss = f64::from(sender.mss());
+        let segments = |bytes: f64| if bytes.is_finite() { (bytes / mss).floor() as i64 } else { INFINITE_THRESHOLD };
+        let stats = sender.stats();
+        Some(match name {
+            "tcpi_snd_cwnd" => segments(sender.cwnd()),
+            "tcpi_snd_ssthresh" => segments(sender.congestion().ssthresh()),
+            "tcpi_rtt" => (sender.srtt()? * 1e6) as i64,
+            "tcpi_rto" => (sender.rto().0 / 1000).cast_signed(),
+            "tcpi_total_retrans" => stats.segments_retransmitted.cast_signed(),
+            "tcpi_unacked" => segments((sender.snd_max() - sender.snd_una()) as f64 + mss - 1.0),
+            "tcpi_snd_mss" => i64::from(sender.mss()),
+            _ => return None,
+        })
+    }
+
+    fn command(&mut self, _now: Time, command: &str) -> Result<(), String> {
+        Err(format!("the command `{command}` during the connection"))
+    }
+
+    fn on_timestamp(&mut self, value: u64, sent: Time) {
+        self.timestamp.get_or_insert((value, sent));
+    }
+
+    fn is_real(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,4 @@
+//! Scripts of segments on the sender and the receiver of the simulator.
+
+mod linux;
+mod parsing;

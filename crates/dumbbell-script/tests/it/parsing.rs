@@ -1,0 +1,1 @@
+//! What scripts may say, and how the rest is refused.
