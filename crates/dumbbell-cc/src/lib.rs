@@ -140,8 +140,8 @@ pub trait Control {
     /// Optional: the window is not used, and the rules of window validation reduce it. The threshold remembers three
     /// quarters of it, see [`WindowRules::remembered`]. False if the algorithm keeps its window; an idle connection then
     /// [restarts](Self::on_restart). By default, see [`Window::on_unused`].
-    fn on_unused_window(&mut self, _context: &Context, unused: &UnusedWindow) -> bool {
-        self.window().is_some_and(|window| window.on_unused(unused))
+    fn on_unused_window(&mut self, context: &Context, unused: &UnusedWindow) -> bool {
+        self.window().is_some_and(|window| window.on_unused(context, unused))
     }
 
     /// Optional: a segment is about to be sent; it is not in flight yet. It changes neither window nor threshold.

@@ -108,6 +108,12 @@ impl WindowRules {
         ssthresh.max(0.75 * cwnd)
     }
 
+    /// The same of a window of whole segments: a half and a quarter of it, each rounded down [linux6 tcp.h].
+    pub(crate) fn remembered_segments(cwnd: f64, ssthresh: f64, mss: f64) -> f64 {
+        let segments = (cwnd / mss).floor();
+        ssthresh.max(((segments / 2.0).floor() + (segments / 4.0).floor()) * mss)
+    }
+
     /// True if the window is below its threshold.
     #[inline]
     pub fn in_slow_start(&self, cwnd: f64, ssthresh: f64) -> bool {

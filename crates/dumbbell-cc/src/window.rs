@@ -1,6 +1,6 @@
 //! The window of a congestion control, and what happens to it where the algorithm decides nothing else.
 
-use crate::{Context, RecoveryExit, Setup, Undo, UnusedWindow, WindowRules};
+use crate::{Context, Growth, RecoveryExit, Setup, Undo, UnusedWindow, WindowRules, WindowValidation};
 
 /// A congestion window and its threshold. [`Control`](crate::Control) passes it the events that an algorithm does not
 /// take itself.
@@ -12,8 +12,11 @@ pub struct Window {
     pub ssthresh: f64,
     /// The window at the start of the connection, in bytes.
     initial: f64,
-    /// True if it is reduced while it is not used.
+    /// True if it is reduced while it is not used. Linux does so whatever the algorithm, unless it follows a model
+    /// [linux6 tcp_output.c].
     is_reduced_unused: bool,
+    /// True if thresholds are whole segments.
+    is_whole: bool,
     /// True if a recovery that does not keep all inflation sets the threshold to two segments when it ends.
     has_late_threshold: bool,
 }
@@ -25,7 +28,8 @@ impl Window {
             cwnd: setup.initial_window,
             ssthresh: setup.initial_ssthresh,
             initial: setup.initial_window,
-            is_reduced_unused: false,
+            is_reduced_unused: setup.rules.validation == WindowValidation::Linux,
+            is_whole: setup.rules.growth == Growth::Segments,
             has_late_threshold: false,
         }
     }
@@ -65,9 +69,13 @@ impl Window {
     }
 
     /// The window is not used: continues with a smaller one. False if it is kept.
-    pub fn on_unused(&mut self, unused: &UnusedWindow) -> bool {
+    pub fn on_unused(&mut self, context: &Context, unused: &UnusedWindow) -> bool {
         if self.is_reduced_unused {
-            self.ssthresh = WindowRules::remembered(self.cwnd, self.ssthresh);
+            self.ssthresh = if self.is_whole {
+                WindowRules::remembered_segments(self.cwnd, self.ssthresh, context.mss)
+            } else {
+                WindowRules::remembered(self.cwnd, self.ssthresh)
+            };
             self.cwnd = self.cwnd.min(unused.window);
         }
         self.is_reduced_unused
@@ -125,17 +133,19 @@ mod tests {
 
     #[test]
     fn the_threshold_remembers_three_quarters_of_a_window_that_is_not_used() {
+        let context = Context::new(Time::ZERO, MSS);
         let mut reduced = window(20.0, 10.0).reduced_unused();
-        assert!(reduced.on_unused(&UnusedWindow::new(12.0 * MSS)));
+        assert!(reduced.on_unused(&context, &UnusedWindow::new(12.0 * MSS)));
         assert_eq!(segments(&reduced), (12.0, 15.0));
-        assert!(reduced.on_unused(&UnusedWindow::new(10.0 * MSS)));
+        assert!(reduced.on_unused(&context, &UnusedWindow::new(10.0 * MSS)));
         assert_eq!(segments(&reduced), (10.0, 15.0));
     }
 
     #[test]
     fn a_window_that_is_not_used_is_kept_unless_it_says_otherwise() {
+        let context = Context::new(Time::ZERO, MSS);
         let mut kept = window(20.0, 10.0);
-        assert!(!kept.on_unused(&UnusedWindow::new(12.0 * MSS)));
+        assert!(!kept.on_unused(&context, &UnusedWindow::new(12.0 * MSS)));
         assert_eq!(segments(&kept), (20.0, 10.0));
     }
 

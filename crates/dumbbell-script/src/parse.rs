@@ -352,7 +352,7 @@ fn operand(text: &mut Text<'_>) -> ModalResult<Expression> {
     space.parse_next(text)?;
     alt((
         delimited('(', expression, (space, ')')),
-        digit1.try_map(|digits: &str| digits.parse().map(Expression::Number)),
+        integer.map(Expression::Number),
         preceded('-', operand).map(|inner| Expression::Minus(Box::new(inner))),
         name.map(|name| Expression::Name(name.into())),
     ))

@@ -90,6 +90,17 @@ impl Access<'_> {
         self.connection.in_recovery
     }
 
+    /// What was lost at a timeout is being repaired.
+    #[inline]
+    pub(super) fn in_loss(&self) -> bool {
+        self.connection.in_loss
+    }
+
+    /// The repair after a timeout begins or ends.
+    pub(super) fn set_in_loss(&mut self, in_loss: bool) {
+        self.connection.in_loss = in_loss;
+    }
+
     /// Congestion window with its inflation, in bytes.
     #[inline]
     pub(super) fn cwnd(&self) -> f64 {

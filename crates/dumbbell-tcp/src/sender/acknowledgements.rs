@@ -138,6 +138,9 @@ impl Sender {
             .with_recovery(in_recovery || connection.ecn.stops_growth(&marks));
         let traced_cwnd = connection.trace.is_some().then(|| connection.congestion.cwnd());
         connection.congestion.on_ack(&context, &event);
+        if !in_recovery {
+            connection.idle.validation.on_growth(now);
+        }
         if let Some(cwnd_before) = traced_cwnd {
             connection.note_acknowledged(now, cwnd_before);
         }
@@ -153,6 +156,7 @@ impl Connection {
         if self.opening.phase == Phase::Opening {
             self.opening.phase = Phase::Open;
             self.opening.on_progress();
+            self.idle.validation.on_growth(now);
             self.timers.stop(TimerKind::Retransmission);
             if self.stats.timeouts == 0 {
                 self.retransmission.on_open(self.opening.requested_at, now);

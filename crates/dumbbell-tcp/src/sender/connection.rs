@@ -15,7 +15,9 @@ use crate::config::{EcnMode, TcpParams};
 use crate::rtt::HostClock;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{AckSegment, DataSegment};
-use dumbbell_cc::{Ack, Algorithm, Congestion, Context, ReductionBase, Restart, SentSegment, Setup, Signal};
+use dumbbell_cc::{
+    Ack, Algorithm, Congestion, Context, ReductionBase, Restart, SentSegment, Setup, Signal, WindowValidation,
+};
 use dumbbell_units::math::{least, real};
 use dumbbell_units::{Stream, Time};
 
@@ -106,6 +108,8 @@ pub(super) struct Connection {
     pub(super) duplicates: Duplicates,
     /// A fast recovery is in progress.
     pub(super) in_recovery: bool,
+    /// What a recovery that detects losses by time considered lost at a timeout is being repaired.
+    pub(super) in_loss: bool,
     pub(super) resend: Resend,
     pub(super) burst: Burst,
 
@@ -207,6 +211,7 @@ impl Connection {
             next_index: 0,
             duplicates: Duplicates::new(params.limited_transmit, recovery.stops_on_duplicates),
             in_recovery: false,
+            in_loss: false,
             resend: Resend { head: None, went_back: Cause::Timeout },
             burst: Burst { sent: 0, limit: if mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX } },
             timers: Timers::new(),
@@ -219,7 +224,7 @@ impl Connection {
                 validation: Validation::new(params, initial_window, now),
             },
             rounds: Rounds::default(),
-            limits: Limits::default(),
+            limits: Limits::new(params.window.validation == WindowValidation::Linux),
             ecn,
             stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
             trace: None,
@@ -342,13 +347,22 @@ impl Connection {
     /// The same for a known window.
     #[inline]
     fn pause_at(&mut self, cwnd: f64, has_data: bool) -> Option<DataSegment> {
-        let is_full = real(self.snd_nxt - self.snd_una + u64::from(self.mss)) > cwnd;
-        self.limits.on_pause(is_full, has_data, self.snd_una, self.snd_nxt);
+        let in_flight = if self.limits.counts_network() && self.scoreboard.detects_by_time() {
+            self.scoreboard.pipe()
+        } else {
+            self.snd_nxt - self.snd_una
+        };
+        let is_full = real(in_flight + u64::from(self.mss)) > cwnd;
+        if self.limits.takes_pause(is_full, self.snd_max) {
+            self.limits.on_pause(is_full, has_data, self.snd_una, self.snd_nxt);
+            if self.idle.validation.is_on() {
+                self.validate_window();
+            }
+        } else {
+            self.limits.set_app_limited(!is_full && !has_data);
+        }
         if self.limits.is_app_limited() {
             self.scoreboard.on_app_limited();
-        }
-        if self.idle.validation.is_on() {
-            self.validate_window();
         }
         None
     }

@@ -10,6 +10,10 @@ use dumbbell_cc::Algorithm;
 /// Use of the congestion window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limits {
+    /// Only a full window or new data says something of its use (`tcp_write_xmit`).
+    needs_news: bool,
+    /// First byte never sent at the last pause.
+    seen_max: u64,
     is_cwnd_limited: bool,
     is_app_limited: bool,
     /// Maximum number of bytes in flight in a window of data that the congestion window did not limit.
@@ -19,12 +23,39 @@ pub(super) struct Limits {
 }
 
 impl Limits {
+    /// The use of a window that nothing was sent with; by the rules of Linux if `is_linux`.
+    pub(super) fn new(is_linux: bool) -> Self {
+        Limits { needs_news: is_linux, ..Limits::default() }
+    }
+
+    /// True if a pause says something of the use of the window: always, or by the rules of Linux if the window is full
+    /// or new data was sent.
+    #[inline]
+    pub(super) fn takes_pause(&mut self, is_full: bool, snd_max: u64) -> bool {
+        if !self.needs_news {
+            return true;
+        }
+        std::mem::replace(&mut self.seen_max, snd_max) < snd_max || is_full
+    }
+
+    /// True if data that was reported or lost does not fill the window (`tcp_packets_in_flight`).
+    #[inline]
+    pub(super) fn counts_network(&self) -> bool {
+        self.needs_news
+    }
+
+    /// The application limits the sender, or not.
+    #[inline]
+    pub(super) fn set_app_limited(&mut self, is_app_limited: bool) {
+        self.is_app_limited = is_app_limited;
+    }
+
     /// Nothing can be sent at the moment: the congestion window is full, the application has no data, or for another
     /// reason.
     #[inline]
     pub(super) fn on_pause(&mut self, is_full: bool, has_data: bool, snd_una: u64, snd_nxt: u64) {
         let flight = snd_nxt - snd_una;
-        self.is_app_limited = !is_full && !has_data;
+        self.set_app_limited(!is_full && !has_data);
         if is_full || snd_una >= self.end || !self.is_cwnd_limited && flight > self.largest_flight {
             self.is_cwnd_limited = is_full;
             self.largest_flight = flight;

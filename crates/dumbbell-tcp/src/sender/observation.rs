@@ -88,7 +88,7 @@ impl Sender {
         if self.connection.opening.phase != Phase::Open {
             return Cause::Handshake;
         }
-        let Connection { resend, in_recovery, .. } = &self.connection;
-        resend.head.or_else(|| self.recovery.cause(*in_recovery)).unwrap_or(resend.went_back)
+        let Connection { resend, in_recovery, in_loss, .. } = &self.connection;
+        resend.head.or_else(|| self.recovery.cause(*in_recovery, *in_loss)).unwrap_or(resend.went_back)
     }
 }

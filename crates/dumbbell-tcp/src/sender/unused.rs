@@ -18,10 +18,11 @@ impl Connection {
             return;
         }
         usage.on_use(self.snd_nxt - self.snd_una);
-        if self.in_recovery || !usage.is_unlimited_for(self.retransmission.timeout(), now) {
+        if self.congestion.is_model_based() || !usage.is_unlimited_for(self.retransmission.timeout(), now) {
             return;
         }
-        if let Some(window) = usage.approach(now, self.congestion.cwnd(), f64::from(self.mss)) {
+        let is_open = !self.in_recovery && !self.in_loss && !self.scoreboard.has_sacked();
+        if let Some(window) = usage.approach(now, self.congestion.cwnd(), f64::from(self.mss), is_open) {
             self.shrink_unused(now, window);
         }
     }
@@ -42,6 +43,8 @@ impl Connection {
         let cwnd = self.congestion.cwnd();
         match &mut self.idle.validation {
             Validation::Off => false,
+            // An idle period of exactly a timeout is none (`tcp_slow_start_after_idle_check`).
+            Validation::Linux(_) if restart.idle <= restart.timeout => true,
             Validation::Linux(usage) => {
                 let window = usage.after_idle(now, cwnd, f64::from(self.mss), restart);
                 self.shrink_unused(now, window)

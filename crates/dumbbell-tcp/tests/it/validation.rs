@@ -73,13 +73,27 @@ fn burst(window: Value) -> u64 {
 }
 
 #[test]
-fn a_window_that_the_application_does_not_use_does_not_grow_and_linux_reduces_it() {
-    // RFC 7661 keeps the 40 segments. Linux approaches what is used, at least the initial window: 40, 25, 17, 13, 11, 10.
+fn a_window_that_the_application_does_not_use_does_not_grow() {
+    // In Linux, each ACK that may raise the window begins the time anew in which it is not used.
     assert_eq!(burst(json!({ "validation": "rfc7661" })), 40);
-    assert_eq!(burst(json!({ "validation": "linux" })), 10);
+    assert_eq!(burst(json!({ "validation": "linux" })), 40);
     // Without either, a window grows by a segment per window of data: 500 segments make at least ten of them.
     let always = burst(json!({ "validation": "restart", "grow_when": "always" }));
     assert!(always >= 50, "{always}");
+}
+
+#[test]
+fn linux_approaches_what_is_used_a_timeout_after_the_last_ack() {
+    let mut host = Host::grown(json!({ "validation": "linux" }));
+    // The last ACK arrived at 200 ms, and the timeout is 300 ms.
+    host.write(450, 5);
+    host.write(499, 1);
+    assert_eq!(host.window(), 40.0);
+    // Halfway to the initial window; what is used counts anew.
+    host.write(500, 1);
+    assert_eq!((host.window(), host.sender.congestion().ssthresh()), (25.0, 40_000.0));
+    host.write(501, 1);
+    assert_eq!(host.window(), 25.0);
 }
 
 #[test]

@@ -139,7 +139,7 @@ pub(super) trait LossRecovery: Sized {
 
     /// Optional: why [`poll`](Self::poll) would repeat a segment now; `None` for the reason of the last time that the
     /// connection went back. Only a recording asks.
-    fn cause(&self, in_recovery: bool) -> Option<Cause> {
+    fn cause(&self, in_recovery: bool, _in_loss: bool) -> Option<Cause> {
         (Self::Rules::PROPERTIES.uses_sack && in_recovery).then_some(Cause::Sack)
     }
 
@@ -234,8 +234,8 @@ macro_rules! states {
                 match self { $( Recovery::$Type(recovery) => recovery.poll_head(connection), )+ }
             }
 
-            pub(super) fn cause(&self, in_recovery: bool) -> Option<Cause> {
-                match self { $( Recovery::$Type(recovery) => recovery.cause(in_recovery), )+ }
+            pub(super) fn cause(&self, in_recovery: bool, in_loss: bool) -> Option<Cause> {
+                match self { $( Recovery::$Type(recovery) => recovery.cause(in_recovery, in_loss), )+ }
             }
 
             pub(super) fn poll(&mut self, connection: &mut Access<'_>) -> Option<DataSegment> {

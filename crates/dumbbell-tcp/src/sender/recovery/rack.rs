@@ -83,8 +83,6 @@ pub struct Rack {
     window: ReorderingWindow,
     /// First byte not sent at the beginning of the recovery, or at the timeout.
     recover: u64,
-    /// What was lost at a timeout is being repaired.
-    after_timeout: bool,
     /// A timeout has expired since data was last acknowledged.
     has_expired: bool,
     /// The next segment is sent whatever is in the network.
@@ -104,7 +102,7 @@ impl Rack {
     fn reordering_window(&self, connection: &Access<'_>) -> Time {
         let srtt = connection.srtt_or_infinity();
         connection.scoreboard().deliveries().map_or(Time::ZERO, |deliveries| {
-            self.window.length(&self.rules, deliveries, connection.in_recovery() || self.after_timeout, srtt)
+            self.window.length(&self.rules, deliveries, connection.in_recovery() || connection.in_loss(), srtt)
         })
     }
 
@@ -131,7 +129,7 @@ impl Rack {
             return false;
         }
         connection.announce_losses();
-        let begins = !connection.in_recovery() && !self.after_timeout;
+        let begins = !connection.in_recovery() && !connection.in_loss();
         if begins {
             self.enter(connection, delivered);
         }
@@ -176,7 +174,7 @@ impl Rack {
         if connection.in_recovery() {
             self.leave(connection);
         }
-        self.after_timeout = false;
+        connection.set_in_loss(false);
         self.must_send = false;
         self.has_ended = false;
         self.forward = ForwardRecovery::Idle;
@@ -192,7 +190,7 @@ impl Rack {
             && self.reaction.as_mut().is_some_and(|reaction| reaction.on_ack(deliveries));
         let is_original = deliveries.original() <= self.recover;
         let has_new = self.forward != ForwardRecovery::Idle && connection.unsent_segment() > 0;
-        let is_partial = is_advance && self.after_timeout;
+        let is_partial = is_advance && connection.in_loss();
         let finding = self.forward.on_ack(self.rules.frto, is_original, is_partial, has_new);
         if is_echo_older || finding == Finding::IsSpurious {
             self.undo(connection);
@@ -233,7 +231,7 @@ impl Rack {
     fn arm_probe(&mut self, connection: &mut Access<'_>) {
         let is_wanted = self.rules.tlp
             && !connection.in_recovery()
-            && !self.after_timeout
+            && !connection.in_loss()
             && self.probe.is_answered()
             && !connection.scoreboard().is_empty()
             && !connection.scoreboard().has_sacked();
@@ -266,7 +264,7 @@ impl Rack {
     /// True if the data in the network leaves room for a segment.
     fn has_room(&self, connection: &Access<'_>) -> bool {
         let is_by_pipe =
-            connection.in_recovery() || self.after_timeout || connection.duplicates().has_limited_transmit();
+            connection.in_recovery() || connection.in_loss() || connection.duplicates().has_limited_transmit();
         let in_network = if is_by_pipe { connection.scoreboard().pipe() } else { connection.flight_size() };
         real(in_network + u64::from(connection.mss())) <= connection.cwnd()
     }
@@ -281,7 +279,6 @@ impl LossRecovery for Rack {
             probe_times: ProbeTimes::new(rules.pto_slack, rules.max_ack_delay),
             window: ReorderingWindow::new(),
             recover: 0,
-            after_timeout: false,
             has_expired: false,
             must_send: false,
             reduction: Reduction::default(),
@@ -314,14 +311,14 @@ impl LossRecovery for Rack {
 
     fn on_delivered(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
         let is_advance = by == DeliveredBy::NewData;
-        if self.after_timeout && connection.snd_una() >= self.recover {
-            self.after_timeout = false;
+        if connection.in_loss() && connection.snd_una() >= self.recover {
+            connection.set_in_loss(false);
             self.forward = ForwardRecovery::Idle;
             self.window.on_recovery_exit();
             self.has_ended = true;
         }
         self.look_back(connection, is_advance);
-        if self.probe.on_ack(connection, !is_advance) && !connection.in_recovery() && !self.after_timeout {
+        if self.probe.on_ack(connection, !is_advance) && !connection.in_recovery() && !connection.in_loss() {
             connection.reduce(Signal::FastRetransmit, false);
         }
         let delivered = connection.scoreboard().delivered().saturating_sub(self.seen);
@@ -360,18 +357,18 @@ impl LossRecovery for Rack {
         }
         connection.duplicates_mut().inflation = 0.0;
         connection.duplicates_mut().count = 0;
-        self.forward = ForwardRecovery::begin(self.rules.frto, connection.in_recovery(), self.after_timeout);
+        self.forward = ForwardRecovery::begin(self.rules.frto, connection.in_recovery(), connection.in_loss());
         // While the segment that the timer has sent again is not acknowledged, the threshold is kept [RFC 5681 §3.1]. The
         // window is that after a timeout already.
         if !std::mem::replace(&mut self.has_expired, true) {
-            self.note_reaction(connection, Signal::Timeout, connection.in_recovery() || self.after_timeout);
+            self.note_reaction(connection, Signal::Timeout, connection.in_recovery() || connection.in_loss());
             connection.react_to_timeout(connection.scoreboard().unreported());
         }
         self.probe.cancel();
         connection.timers().stop(TimerKind::Probe);
         connection.timers().stop(TimerKind::Reordering);
         self.recover = connection.snd_max();
-        self.after_timeout = true;
+        connection.set_in_loss(true);
         self.must_send = true;
     }
 
@@ -389,8 +386,8 @@ impl LossRecovery for Rack {
         }
     }
 
-    fn cause(&self, _in_recovery: bool) -> Option<Cause> {
-        Some(match (self.probe.is_due, self.after_timeout) {
+    fn cause(&self, _in_recovery: bool, in_loss: bool) -> Option<Cause> {
+        Some(match (self.probe.is_due, in_loss) {
             (true, _) => Cause::TailProbe,
             (false, true) => Cause::Timeout,
             (false, false) => Cause::Rack,
@@ -401,7 +398,7 @@ impl LossRecovery for Rack {
         if self.probe.is_due {
             return self.send_probe(connection);
         }
-        if !connection.in_recovery() && !self.after_timeout && !connection.scoreboard().has_sacked() {
+        if !connection.in_recovery() && !connection.in_loss() && !connection.scoreboard().has_sacked() {
             let segment = connection.poll_window()?;
             self.arm_probe(connection);
             return Some(segment);

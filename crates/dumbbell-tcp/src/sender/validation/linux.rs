@@ -10,7 +10,7 @@ use dumbbell_units::math::real;
 #[derive(Clone, Debug)]
 pub(in crate::sender) struct Use {
     initial_window: f64,
-    /// When the window last limited the sender, and what was in use since, in bytes.
+    /// When the window last limited the sender or might have grown, and what was in use since it limited it, in bytes.
     limited_at: Time,
     used: u64,
 }
@@ -25,6 +25,12 @@ impl Use {
         (self.limited_at, self.used) = (now, 0);
     }
 
+    /// An ACK may have raised the window, whether it did or not (`tcp_cong_avoid`).
+    #[inline]
+    pub(in crate::sender) fn on_growth(&mut self, now: Time) {
+        self.limited_at = now;
+    }
+
     /// So many bytes are in use.
     pub(in crate::sender) fn on_use(&mut self, bytes: u64) {
         self.used = self.used.max(bytes);
@@ -35,9 +41,14 @@ impl Use {
         now.since(self.limited_at) >= timeout
     }
 
-    /// The window halfway to what was used, in whole segments; `None` if all of it was used. What is used counts anew.
-    pub(in crate::sender) fn approach(&mut self, now: Time, cwnd: f64, mss: f64) -> Option<f64> {
+    /// The window halfway to what was used, in whole segments; `None` if all of it was used, or if losses or reordering
+    /// keep the window. What is used counts anew.
+    pub(in crate::sender) fn approach(&mut self, now: Time, cwnd: f64, mss: f64, is_open: bool) -> Option<f64> {
         let used = real(self.used).max(self.initial_window);
+        if !is_open {
+            self.on_growth(now);
+            return None;
+        }
         self.begin(now);
         (used < cwnd).then(|| ((cwnd + used) / 2.0 / mss).floor() * mss)
     }

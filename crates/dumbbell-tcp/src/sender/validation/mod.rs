@@ -44,6 +44,14 @@ impl Validation {
         matches!(self, Validation::Rfc7661(kept) if kept.is_unused())
     }
 
+    /// An ACK of new data may have raised the window.
+    #[inline]
+    pub(super) fn on_growth(&mut self, now: Time) {
+        if let Validation::Linux(usage) = self {
+            usage.on_growth(now);
+        }
+    }
+
     /// What was used of a window that is not used otherwise, in bytes per round trip.
     pub(super) fn used(&self) -> Option<u64> {
         match self {
