@@ -106,6 +106,16 @@ pub trait Control {
     /// inflation.
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion);
 
+    /// Optional: the retransmission timer expired in a window of data whose threshold is reduced already. By default, the
+    /// window becomes that after a timeout and the threshold remains; for an algorithm without a
+    /// [`window`](Self::window), it is another [congestion event](Self::on_congestion).
+    fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
+        match self.window() {
+            Some(window) => window.cwnd = context.loss_window,
+            None => self.on_congestion(context, congestion),
+        }
+    }
+
     /// Optional: a duplicate ACK arrived, which may report data as delivered.
     fn on_duplicate_ack(&mut self, _context: &Context, _ack: &Ack) {}
 

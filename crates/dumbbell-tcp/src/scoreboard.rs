@@ -14,7 +14,7 @@ use by_time::Resent;
 use dumbbell_cc::{LostSegment, RateSample};
 use dumbbell_units::{Time, prefetch, prefetch_ends};
 use rate::DeliveryRate;
-use sent::{EVER_REPORTED, LOST, LOST_EARLY, RESENT, SACKED};
+use sent::{EVER_REPORTED, EXAMINED, LOST, LOST_EARLY, RESENT, SACKED};
 use std::collections::VecDeque;
 
 pub use by_time::Deliveries;
@@ -166,6 +166,26 @@ impl Scoreboard {
         self.by_time = Some(Box::default());
     }
 
+    /// What time shows to be lost is not examined again, even if the reaction is undone.
+    pub fn examine_once(&mut self) {
+        if let Some(by_time) = &mut self.by_time {
+            by_time.examines_once = true;
+        }
+    }
+
+    /// What deliveries say, to change it.
+    pub(crate) fn deliveries_mut(&mut self) -> Option<&mut Deliveries> {
+        self.by_time.as_deref_mut()
+    }
+
+    /// Data that arrived twice counts as delivered once more, as in `tcp_dsack_seen`.
+    pub fn count_duplicate(&mut self, bytes: u64) {
+        self.delivered += bytes;
+        if let Some(rate) = &mut self.rate {
+            rate.count_duplicate(bytes);
+        }
+    }
+
     /// True if losses are detected by time.
     #[inline]
     pub fn detects_by_time(&self) -> bool {
@@ -245,7 +265,7 @@ impl Scoreboard {
     pub fn mark_resent(&mut self, index: usize, now: Time) {
         if let Some(sent) = self.ring.get_mut(index) {
             self.pipe -= sent.in_pipe();
-            sent.flags |= RESENT;
+            sent.flags = sent.flags & !EXAMINED | RESENT;
             sent.sent_at = now;
             sent.transmissions = sent.transmissions.saturating_add(1);
             self.pipe += sent.in_pipe();
@@ -478,8 +498,10 @@ impl Scoreboard {
         let mut latest = Time::ZERO;
         if let Some(newest) = by_time.newest() {
             let wait = by_time.rtt() + reordering_window;
-            self.examine_first_transmissions(&mut by_time.examined, newest, wait, now, &mut latest);
-            self.examine_retransmissions(&mut by_time.resent, newest, wait, now, &mut latest);
+            let mark = if by_time.examines_once { EXAMINED } else { 0 };
+            self.examine_first_transmissions(&mut by_time.examined, newest, wait, now, &mut latest, mark);
+            by_time.is_resent_lost |=
+                self.examine_retransmissions(&mut by_time.resent, newest, wait, now, &mut latest);
         }
         self.by_time = Some(by_time);
         if latest == Time::ZERO { Time::NEVER } else { latest }
@@ -492,6 +514,7 @@ impl Scoreboard {
         wait: Time,
         now: Time,
         latest: &mut Time,
+        mark: u8,
     ) {
         while let Some(sent) = self.ring.get(*examined) {
             let end = sent.end();
@@ -515,11 +538,13 @@ impl Scoreboard {
                     return;
                 }
                 self.mark_lost(*examined);
+                self.ring[*examined].flags |= mark;
             }
             *examined += 1;
         }
     }
 
+    /// The same for retransmissions. True if any of them is lost.
     fn examine_retransmissions(
         &mut self,
         resent: &mut VecDeque<Resent>,
@@ -527,25 +552,28 @@ impl Scoreboard {
         wait: Time,
         now: Time,
         latest: &mut Time,
-    ) {
+    ) -> bool {
+        let mut is_any_lost = false;
         while let Some(&Resent { end, sent_at }) = resent.front()
             && sent_at <= newest.0
         {
             let index = self.index_of(end - 1);
             if self.is_out(index, end, sent_at) {
                 if (sent_at, end) >= newest {
-                    return;
+                    break;
                 }
                 if sent_at + wait > now {
                     let last = resent.partition_point(|other| (other.sent_at, other.end) < newest);
                     let last = last.checked_sub(1).and_then(|last| resent.get(last));
                     *latest = (last.map_or(sent_at, |last| last.sent_at) + wait).max(*latest);
-                    return;
+                    break;
                 }
                 self.mark_lost(index);
+                is_any_lost = true;
             }
             resent.pop_front();
         }
+        is_any_lost
     }
 
     /// True if the segment at an index ends there and its last transmission, a repetition at `sent_at`, may be in the

@@ -301,6 +301,11 @@ impl Algorithm {
         notify!(self, control => control.on_recovery_enter(context));
     }
 
+    /// See [`Control::on_repeated_timeout`].
+    pub fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
+        notify!(self, control => control.on_repeated_timeout(context, congestion));
+    }
+
     /// See [`Control::on_recovery_exit`].
     #[inline]
     pub fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {

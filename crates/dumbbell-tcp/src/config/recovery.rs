@@ -95,6 +95,13 @@ impl RecoverySpec {
     }
 }
 
+impl RecoverySpec {
+    /// True if losses are detected with the state machine of Linux.
+    pub(crate) fn is_of_linux(&self) -> bool {
+        matches!(self, RecoverySpec::Rack(rules) if rules.form == RackForm::Linux)
+    }
+}
+
 impl Default for RecoverySpec {
     /// RACK-TLP [RFC 8985].
     fn default() -> Self {
@@ -260,9 +267,21 @@ choice! {
     }
 }
 
+choice! {
+    /// The state machine around the detection of losses by time.
+    pub enum RackForm {
+        /// That of the RFCs.
+        Rfc = "rfc8985",
+        /// That of Linux: `tcp_fastretrans_alert` and what it calls.
+        Linux = "linux",
+    }
+}
+
 params! {
     /// Parameters of the detection of losses by time.
     pub struct RackRules {
+        /// When recoveries begin and end, what undoes them, and what the timers wait for, where no other parameter says it.
+        form: RackForm = RackForm::Rfc, "-", "[RFC 8985 §6; linux6 tcp_input.c]";
         /// Reduction of the window during a recovery.
         prr: PrrBound = PrrBound::Rfc9937, "-", "[RFC 9937 §6]";
         /// What the reduction compares with what is delivered.

@@ -31,6 +31,18 @@ pub struct Deliveries {
     highest: u64,
     highest_before: u64,
     is_reordering_seen: bool,
+    /// First byte of the lowest segment sent once that this ACK delivers out of order; the largest number if there is none.
+    reordered: u64,
+    /// Transmission times of the oldest and the newest segment that this ACK acknowledges and that gives a round-trip time,
+    /// and of the lowest and the highest that it reports.
+    acked: Option<(Time, Time)>,
+    sacked: Option<(Time, Time)>,
+    /// This ACK acknowledges a segment that was sent more than once.
+    acknowledges_resent: bool,
+    /// What time shows to be lost is not examined again, even if the reaction to it is undone.
+    pub(super) examines_once: bool,
+    /// A retransmission was lost.
+    pub(super) is_resent_lost: bool,
     /// Segments reported above the cumulative acknowledgement.
     reported: u64,
     /// Time echoed by this ACK, if there are timestamps.
@@ -54,6 +66,12 @@ impl Default for Deliveries {
             highest: 0,
             highest_before: 0,
             is_reordering_seen: false,
+            reordered: u64::MAX,
+            acked: None,
+            sacked: None,
+            acknowledges_resent: false,
+            examines_once: false,
+            is_resent_lost: false,
             reported: 0,
             echo: None,
             original: u64::MAX,
@@ -77,12 +95,19 @@ impl Deliveries {
         self.original = u64::MAX;
         self.includes_resent = false;
         self.highest_before = self.highest;
+        self.reordered = u64::MAX;
+        (self.acked, self.sacked) = (None, None);
+        self.acknowledges_resent = false;
     }
 
     /// A segment was reported, for the first time if `is_news`.
     pub(super) fn on_reported(&mut self, sent: &Sent, is_news: bool, now: Time) {
         self.reported += 1;
         if is_news {
+            if sent.transmissions == 1 {
+                let first = self.sacked.map_or(sent.sent_at, |(first, _)| first);
+                self.sacked = Some((first, sent.sent_at));
+            }
             self.on_delivered(sent, now);
         }
     }
@@ -94,7 +119,12 @@ impl Deliveries {
         if sent.is_sacked() {
             self.reported -= 1;
         }
+        self.acknowledges_resent |= sent.transmissions > 1;
         if is_news {
+            if sent.transmissions == 1 {
+                let first = self.acked.map_or(sent.sent_at, |(first, _)| first);
+                self.acked = Some((first, sent.sent_at));
+            }
             self.on_delivered(sent, now);
         }
     }
@@ -112,6 +142,7 @@ impl Deliveries {
             self.original = self.original.min(end);
             if end < self.highest_before {
                 self.is_reordering_seen = true;
+                self.reordered = self.reordered.min(sent.seq);
             }
         } else {
             self.includes_resent = true;
@@ -124,6 +155,41 @@ impl Deliveries {
             self.rtt = rtt;
             self.newest = self.newest.max(Some((sent.sent_at, end)));
         }
+    }
+
+    /// Reordering was seen although every segment that shows it was retransmitted.
+    pub(crate) fn set_reordering_seen(&mut self) {
+        self.is_reordering_seen = true;
+    }
+
+    /// First byte of the lowest segment sent once that the last ACK delivered out of order, if there is one.
+    pub(crate) fn reordered(&self) -> Option<u64> {
+        (self.reordered < u64::MAX).then_some(self.reordered)
+    }
+
+    /// Highest byte delivered.
+    pub(crate) fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// Transmission times of the first and the last segment by which the last ACK measures the round-trip time, as in
+    /// `tcp_clean_rtx_queue`: for the timeout the oldest acknowledged, or else the lowest reported; for the congestion
+    /// control the highest reported, or else the newest acknowledged. None of them was retransmitted.
+    pub(crate) fn timed(&self) -> Option<(Time, Time)> {
+        let acked = self.acked.filter(|_| !self.acknowledges_resent);
+        let first = acked.or(self.sacked)?.0;
+        let last = self.sacked.or(acked)?.1;
+        Some((first, last))
+    }
+
+    /// Transmission time of the lowest segment sent once that the last ACK reported, if there is one.
+    pub(crate) fn lowest_reported(&self) -> Option<Time> {
+        self.sacked.map(|(first, _)| first)
+    }
+
+    /// True if a retransmission was found to be lost since this was last asked.
+    pub(crate) fn take_resent_lost(&mut self) -> bool {
+        std::mem::take(&mut self.is_resent_lost)
     }
 
     /// True if a segment sent once was delivered after one with higher sequence numbers.

@@ -95,6 +95,11 @@ impl DeliveryRate {
         self.transmissions.push_back(transmission);
     }
 
+    /// So many bytes arrived once more.
+    pub fn count_duplicate(&mut self, bytes: u64) {
+        self.delivered += bytes;
+    }
+
     /// The segment at an index counted from the oldest was retransmitted.
     pub fn on_resent(&mut self, index: usize, now: Time, in_flight: u64) {
         let transmission = self.transmission(now, in_flight, true);

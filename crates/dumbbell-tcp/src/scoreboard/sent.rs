@@ -13,6 +13,9 @@ pub(super) const EVER_REPORTED: u8 = 8;
 /// Counted as lost before enough data above it was reported.
 pub(super) const LOST_EARLY: u8 = 16;
 
+/// Considered lost by its time, and not to be examined again until it is retransmitted.
+pub(super) const EXAMINED: u8 = 32;
+
 /// One segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
@@ -57,7 +60,7 @@ impl Sent {
 
     /// True if its first transmission is neither reported nor lost.
     pub(super) fn is_first_out(&self) -> bool {
-        self.transmissions == 1 && self.flags & (SACKED | LOST) == 0
+        self.transmissions == 1 && self.flags & (SACKED | LOST | EXAMINED) == 0
     }
 
     /// True if it was neither reported nor retransmitted in this recovery.

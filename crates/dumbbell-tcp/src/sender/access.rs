@@ -84,10 +84,31 @@ impl Access<'_> {
         self.connection.stats.bytes_sent
     }
 
+    /// Segments retransmitted since the connection began.
+    pub(super) fn segments_retransmitted(&self) -> u64 {
+        self.connection.stats.segments_retransmitted
+    }
+
     /// A fast recovery is in progress.
     #[inline]
     pub(super) fn in_recovery(&self) -> bool {
         self.connection.in_recovery
+    }
+
+    /// The window falls in proportion to what is delivered, because of a mark.
+    #[inline]
+    pub(super) fn in_cwr(&self) -> bool {
+        self.connection.in_cwr
+    }
+
+    /// The reduction for a mark begins or ends.
+    pub(super) fn set_in_cwr(&mut self, in_cwr: bool) {
+        self.connection.in_cwr = in_cwr;
+    }
+
+    /// The retransmission timeout with its back-off.
+    pub(super) fn timeout(&self) -> Time {
+        self.connection.retransmission.timeout()
     }
 
     /// What was lost at a timeout is being repaired.
@@ -280,6 +301,14 @@ impl Access<'_> {
         self.enter_recovery();
     }
 
+    /// A recovery begins that does not reduce the window again.
+    pub(super) fn recover_reduced(&mut self) {
+        let cwnd = self.congestion().cwnd();
+        self.connection.stats.fast_retransmits += 1;
+        self.end_early_retransmit(cwnd);
+        self.enter_recovery();
+    }
+
     /// A recovery begins, unless one is in progress.
     pub(super) fn enter_recovery(&mut self) {
         let connection = &mut *self.connection;
@@ -347,15 +376,27 @@ impl Access<'_> {
 
     /// The same after the losses were announced.
     pub(super) fn react_to_timeout(&mut self, flight_size: u64) {
+        let loss_window = self.connection.loss_window;
+        self.react_to_timeout_with(flight_size, loss_window, true);
+    }
+
+    /// The same with this window after it, in bytes. The threshold is kept if it was reduced in this window of data.
+    pub(super) fn react_to_timeout_with(&mut self, flight_size: u64, loss_window: f64, reduces_threshold: bool) {
         let connection = &mut *self.connection;
         connection.ecn.on_reduction(connection.snd_max);
         let retransmitted_before = connection.scoreboard.head().is_some_and(|head| head.transmissions > 1);
         let mut context = connection.context(self.now);
         context.flight_size = flight_size as f64;
         context.in_flight = connection.scoreboard.in_network(connection.next_index) as f64;
+        context.loss_window = loss_window;
         let congestion = Congestion::new(Signal::Timeout).with_retransmitted_before(retransmitted_before);
-        connection.congestion.on_congestion(&context, &congestion);
+        if reduces_threshold {
+            connection.congestion.on_congestion(&context, &congestion);
+        } else {
+            connection.congestion.on_repeated_timeout(&context, &congestion);
+        }
         connection.in_recovery = false;
+        connection.in_cwr = false;
         connection.duplicates.inflation = 0.0;
         connection.duplicates.forget_limited_bytes();
     }

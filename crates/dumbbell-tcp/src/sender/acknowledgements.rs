@@ -50,6 +50,7 @@ impl Sender {
         let Sender { connection, recovery } = self;
         let by_time = connection.scoreboard.detects_by_time();
         let repeats = ack.ack == connection.snd_una && !connection.scoreboard.is_empty();
+        let mut rtt = None;
         if by_time && let Some(range) = ack.sack.duplicate(ack.ack) {
             recovery.on_duplicate_report(&mut connection.access(now), range);
         }
@@ -63,6 +64,9 @@ impl Sender {
                 has_news |= connection.scoreboard.report(number, start, end, now);
             }
             connection.announce_losses(now);
+            if repeats && has_news {
+                rtt = connection.sample_reports(now);
+            }
             // Only an ACK that reports new data is a duplicate acknowledgement [RFC 6675 §2].
             is_duplicate &= has_news || connection.in_recovery;
         }
@@ -74,7 +78,16 @@ impl Sender {
             recovery.on_delivered(&mut connection.access(now), by);
         }
         if is_duplicate {
-            connection.announce_duplicate(now, ack, before);
+            if by_time && ack.is_ece && connection.ecn.is_classic() {
+                let delivered = connection.scoreboard.delivered() - before.0;
+                recovery.on_mark(&mut connection.access(now), delivered, false);
+            }
+            let grows = recovery.grows_on_reports()
+                && !connection.in_recovery
+                && !connection.in_cwr
+                && connection.scoreboard.delivered() > before.0
+                && !connection.congestion.is_model_based();
+            connection.announce_duplicate(now, ack, before, rtt, grows);
             connection.duplicates.count += 1;
             if !by_time {
                 recovery.on_duplicate_ack(&mut connection.access(now));
@@ -119,9 +132,12 @@ impl Sender {
             connection.scoreboard.clear_sacked();
         }
         // If a recovery has already reduced the window, a mark of the same window of data is no new signal.
-        if is_signal && !connection.in_recovery {
+        let is_taken = connection.ecn.stops_growth(&marks)
+            && recovery.on_mark(&mut connection.access(now), delivered, true);
+        if is_signal && !is_taken && !connection.in_recovery {
             connection.reduce(now, Signal::EcnEcho, false);
         }
+        in_recovery |= connection.in_cwr;
         let event = Ack::new(ack.ack, acked)
             .with_rtt(rtt)
             .with_queueing(ack.queueing().map(|forward| Queueing { forward, backward: waited }))
@@ -177,8 +193,30 @@ impl Connection {
         if let Some(rtt) = rtt {
             self.stats.on_rtt(rtt.secs());
         }
+        if self.retransmission.samples_deliveries() {
+            return self.sample_deliveries(now, Some(ack.timestamp_echo));
+        }
         self.retransmission.on_ack(now, ack.ack, ack.timestamp_echo, self.snd_nxt);
         rtt.or_else(|| self.retransmission.by_timestamps(ack.timestamp_echo, now))
+    }
+
+    /// Takes the round-trip time of what an ACK delivers, by the rules of Linux (`tcp_ack_update_rtt`): for the timeout that
+    /// of the first segment, and returned for the congestion control that of the last. If something retransmitted is
+    /// acknowledged, the echo counts for both.
+    fn sample_deliveries(&mut self, now: Time, echo: Option<Time>) -> Option<Time> {
+        let timed = self.scoreboard.deliveries().and_then(|deliveries| deliveries.timed());
+        let by_echo = || self.retransmission.by_timestamps(echo?, now);
+        let (first, last) = match timed {
+            Some((first, last)) => (now.since(first), now.since(last)),
+            None => by_echo().map(|rtt| (rtt, rtt))?,
+        };
+        self.retransmission.sample(now, first, self.snd_una, self.snd_nxt);
+        Some(last)
+    }
+
+    /// The same for an ACK that only reports.
+    fn sample_reports(&mut self, now: Time) -> Option<Time> {
+        self.retransmission.samples_deliveries().then(|| self.sample_deliveries(now, None)).flatten()
     }
 
     /// True if the congestion window limits the sender and may grow.

@@ -108,6 +108,8 @@ pub(super) struct Connection {
     pub(super) duplicates: Duplicates,
     /// A fast recovery is in progress.
     pub(super) in_recovery: bool,
+    /// The window falls in proportion to what is delivered, because of a mark (CWR).
+    pub(super) in_cwr: bool,
     /// What a recovery that detects losses by time considered lost at a timeout is being repaired.
     pub(super) in_loss: bool,
     pub(super) resend: Resend,
@@ -196,7 +198,10 @@ impl Connection {
             .with_random(random);
         let congestion = control(&setup);
         let ecn = EcnFeedback::new(params.ecn, congestion.reacts_to_marks());
-        let scoreboard = scoreboard_for(congestion.uses_rate_samples(), recovery.detects_by_time, now);
+        let mut scoreboard = scoreboard_for(congestion.uses_rate_samples(), recovery.detects_by_time, now);
+        if params.recovery.is_of_linux() {
+            scoreboard.examine_once();
+        }
         Connection {
             congestion,
             mss,
@@ -211,6 +216,7 @@ impl Connection {
             next_index: 0,
             duplicates: Duplicates::new(params.limited_transmit, recovery.stops_on_duplicates),
             in_recovery: false,
+            in_cwr: false,
             in_loss: false,
             resend: Resend { head: None, went_back: Cause::Timeout },
             burst: Burst { sent: 0, limit: if mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX } },
@@ -419,20 +425,36 @@ impl Connection {
 
     /// Reports a duplicate ACK to the congestion control. `before` is what was delivered and lost before it, in bytes.
     #[inline]
-    pub(super) fn announce_duplicate(&mut self, now: Time, ack: &AckSegment, before: (u64, u64)) {
+    pub(super) fn announce_duplicate(
+        &mut self,
+        now: Time,
+        ack: &AckSegment,
+        before: (u64, u64),
+        rtt: Option<Time>,
+        grows: bool,
+    ) {
         let mut marks = Marks::default();
         if self.ecn.is_on() {
             marks = self.ecn.on_duplicate(ack, self.scoreboard.delivered() - before.0, self.mss);
             self.scoreboard.on_marked(self.ecn.marked());
         }
-        self.scoreboard.take_rate_sample(None, self.stats.rtt_min);
+        self.scoreboard.take_rate_sample(rtt, self.stats.rtt_min);
         let is_cwnd_limited = self.limits.is_cwnd_limited(&self.congestion);
+        if grows {
+            let delivered = self.scoreboard.delivered() - before.0;
+            let event = Ack::new(self.snd_una, 0).with_delivered(delivered).with_rtt(rtt);
+            let event = event.with_cwnd_limited(is_cwnd_limited).with_in_flight(real(self.scoreboard.pipe()));
+            self.congestion.on_ack(&context_of!(self, now), &event);
+            self.idle.validation.on_growth(now);
+            return;
+        }
         self.congestion.on_duplicate_ack(|| {
             let delivered = self.scoreboard.delivered() - before.0;
             let duplicate = Ack::new(self.snd_una, 0)
                 .with_delivered(delivered)
                 .with_lost(self.scoreboard.lost() - before.1)
                 .with_rate(self.scoreboard.rate_sample())
+                .with_rtt(rtt)
                 .with_in_flight(real(self.scoreboard.pipe()))
                 .with_cwnd_limited(is_cwnd_limited)
                 .with_marked(marks.bytes)

@@ -67,6 +67,11 @@ impl EcnFeedback {
         self.mode != EcnMode::Off
     }
 
+    /// True if the echo goes on until it is answered.
+    pub(super) fn is_classic(&self) -> bool {
+        self.mode == EcnMode::Classic
+    }
+
     /// Bytes acknowledged with an echo of a mark, since the connection began.
     #[inline]
     pub(super) fn marked(&self) -> u64 {

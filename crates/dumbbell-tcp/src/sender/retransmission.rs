@@ -17,6 +17,8 @@ pub(super) struct RetransmissionTimer {
     /// First byte not sent when the round trip began, if the estimator counts them.
     round_end: u64,
     counts_rounds: bool,
+    /// Every delivery of data sent once gives a sample.
+    samples_deliveries: bool,
 }
 
 impl RetransmissionTimer {
@@ -24,6 +26,7 @@ impl RetransmissionTimer {
         let estimator = RttEstimator::new(&params.timer, clock);
         RetransmissionTimer {
             counts_rounds: estimator.counts_rounds(),
+            samples_deliveries: estimator.counts_rounds() && params.recovery.is_of_linux(),
             round_end: 0,
             estimator,
             timestamps: params.timestamps,
@@ -36,6 +39,21 @@ impl RetransmissionTimer {
     #[inline]
     pub(super) fn has_timestamps(&self) -> bool {
         self.timestamps
+    }
+
+    /// True if every delivery of data sent once gives a sample, as in Linux.
+    #[inline]
+    pub(super) fn samples_deliveries(&self) -> bool {
+        self.samples_deliveries
+    }
+
+    /// A round-trip time was measured, with data up to `snd_una` acknowledged.
+    pub(super) fn sample(&mut self, now: Time, rtt: Time, snd_una: u64, snd_nxt: u64) {
+        let begins_round = snd_una > self.round_end;
+        if begins_round {
+            self.round_end = snd_nxt;
+        }
+        self.estimator.sample_in_round(Time(now.0.saturating_sub(rtt.0)), now, begins_round);
     }
 
     /// The clock of the host.

@@ -86,7 +86,7 @@ fn a_window_that_the_application_does_not_use_does_not_grow() {
 fn linux_approaches_what_is_used_a_timeout_after_the_last_ack() {
     let mut host = Host::grown(json!({ "validation": "linux" }));
     // The last ACK arrived at 200 ms, and the timeout is 300 ms.
-    host.write(450, 5);
+    host.write(390, 5);
     host.write(499, 1);
     assert_eq!(host.window(), 40.0);
     // Halfway to the initial window; what is used counts anew.

@@ -8,7 +8,7 @@
 //! again. The delay of acknowledgements does not adapt to the traffic. Options of selective acknowledgements lack their
 //! first 4 bytes.
 
-use crate::config::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackRules, RecoverySpec};
+use crate::config::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackForm, RackRules, RecoverySpec};
 use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
 use crate::rtt::{LinuxTimer, TimerSpec};
 use dumbbell_cc::algorithms::bbr::BbrParams;
@@ -51,6 +51,7 @@ pub(super) fn defaults() -> TcpParams {
 /// RACK-TLP as in `tcp_recovery.c` and `tcp_output.c`.
 fn sack() -> RecoverySpec {
     RecoverySpec::Rack(RackRules {
+        form: RackForm::Linux,
         prr_base: PrrBase::Window,
         reo_wnd_mult_max: 255,
         reo_timer_slack: Time(2_000_000),

@@ -12,6 +12,7 @@
 
 mod fast;
 mod fine;
+mod linux;
 mod newreno;
 mod ns2_sack;
 mod ns2_vegas;
@@ -113,6 +114,17 @@ pub(super) trait LossRecovery: Sized {
     /// Optional, by time: the scoreboard has recorded what an ACK delivers, and the congestion control does not know of it.
     fn on_delivered(&mut self, _connection: &mut Access<'_>, _by: DeliveredBy) {}
 
+    /// Optional, by time: an ACK echoes a mark, delivers so many bytes, and may acknowledge new data. True if the recovery
+    /// reacts; otherwise the window is reduced at once.
+    fn on_mark(&mut self, _connection: &mut Access<'_>, _delivered: u64, _is_advance: bool) -> bool {
+        false
+    }
+
+    /// Optional: the window also grows with reports.
+    fn grows_on_reports(&self) -> bool {
+        false
+    }
+
     /// Required unless losses are detected by time: a duplicate ACK arrived, the congestion control knows of it, and it was
     /// counted.
     fn on_duplicate_ack(&mut self, _connection: &mut Access<'_>) {}
@@ -205,6 +217,19 @@ macro_rules! states {
 
             pub(super) fn on_delivered(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
                 match self { $( Recovery::$Type(recovery) => recovery.on_delivered(connection, by), )+ }
+            }
+
+            pub(super) fn on_mark(
+                &mut self,
+                connection: &mut Access<'_>,
+                delivered: u64,
+                is_advance: bool,
+            ) -> bool {
+                match self { $( Recovery::$Type(recovery) => recovery.on_mark(connection, delivered, is_advance), )+ }
+            }
+
+            pub(super) fn grows_on_reports(&self) -> bool {
+                match self { $( Recovery::$Type(recovery) => recovery.grows_on_reports(), )+ }
             }
 
             #[inline(never)]

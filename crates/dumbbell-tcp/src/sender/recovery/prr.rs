@@ -77,6 +77,31 @@ impl Reduction {
         reduction
     }
 
+    /// The same in Linux: with an ACK that may acknowledge new data and had `lost` bytes lost before it, or with the
+    /// reordering timer, which counts a segment as delivered (`tcp_rack_reo_timeout`).
+    pub(super) fn begin_linux(
+        connection: &mut Access<'_>,
+        bound: PrrBound,
+        prior: f64,
+        (delivered, lost): (u64, u64),
+        is_advance: bool,
+    ) -> Reduction {
+        let mut reduction =
+            Reduction { bound, prior, sent_before: connection.bytes_sent(), ..Reduction::default() };
+        let before = connection.scoreboard().delivered().saturating_sub(delivered);
+        reduction.seen = (before, lost);
+        reduction.take(connection, is_advance);
+        reduction
+    }
+
+    /// The reduction goes on in a recovery, with so many bytes delivered.
+    pub(super) fn go_on(&mut self, connection: &mut Access<'_>, delivered: u64, is_advance: bool) {
+        self.seen.0 = connection.scoreboard().delivered().saturating_sub(delivered);
+        if delivered > 0 {
+            self.take(connection, is_advance);
+        }
+    }
+
     /// An ACK of the recovery arrived; `is_advance` if it acknowledges new data. Sets the window.
     pub(super) fn on_ack(&mut self, connection: &mut Access<'_>, is_advance: bool) {
         if connection.scoreboard().delivered() > self.seen.0 {

@@ -15,10 +15,11 @@
 //! would also adapt the timer. A probe that is sent while the pacer waits is paced too. Reneging is
 //! not considered.
 
+use super::linux::{StateMachine, is_linux};
 use super::probe::{ProbeTimes, TailProbe};
 use super::prr::Reduction;
 use super::undo::{Finding, ForwardRecovery, Reaction};
-use super::{DeliveredBy, LossRecovery, NewAck, Start};
+use super::{DeliveredBy, LossRecovery, NewAck, Start, TimerRule};
 use crate::config::recovery::{Frto, PrrBase, PrrBound, RackRules};
 use crate::scoreboard::Deliveries;
 use crate::segment::DataSegment;
@@ -31,7 +32,7 @@ use dumbbell_units::math::real;
 
 /// The reordering window [RFC 8985 §6.2 step 4].
 #[derive(Clone, Copy, Debug)]
-struct ReorderingWindow {
+pub(super) struct ReorderingWindow {
     /// Quarters of the minimum round-trip time.
     multiple: u64,
     /// Recoveries until the multiple is 1 again.
@@ -46,7 +47,7 @@ impl ReorderingWindow {
     }
 
     /// A duplicate was reported: one more quarter, once per round trip.
-    fn on_duplicate(&mut self, rules: &RackRules, snd_una: u64, snd_max: u64) {
+    pub(super) fn on_duplicate(&mut self, rules: &RackRules, snd_una: u64, snd_max: u64) {
         if self.round_end.is_some_and(|end| snd_una < end) {
             return;
         }
@@ -57,7 +58,7 @@ impl ReorderingWindow {
     }
 
     /// A recovery ended.
-    fn on_recovery_exit(&mut self) {
+    pub(super) fn on_recovery_exit(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
             self.multiple = 1;
@@ -78,24 +79,30 @@ impl ReorderingWindow {
 /// The state of the recovery.
 #[derive(Clone, Debug)]
 pub struct Rack {
-    rules: RackRules,
+    pub(super) rules: RackRules,
     probe_times: ProbeTimes,
-    window: ReorderingWindow,
+    pub(super) window: ReorderingWindow,
     /// First byte not sent at the beginning of the recovery, or at the timeout.
-    recover: u64,
+    pub(super) recover: u64,
     /// A timeout has expired since data was last acknowledged.
-    has_expired: bool,
+    pub(super) has_expired: bool,
     /// The next segment is sent whatever is in the network.
-    must_send: bool,
-    reduction: Reduction,
+    pub(super) must_send: bool,
+    pub(super) reduction: Reduction,
     /// Bytes delivered up to the last ACK.
-    seen: u64,
+    pub(super) seen: u64,
     /// A recovery has ended, and later losses may begin another.
     has_ended: bool,
-    probe: TailProbe,
+    pub(super) probe: TailProbe,
     /// The last reaction, as long as it may be undone.
-    reaction: Option<Reaction>,
-    forward: ForwardRecovery,
+    pub(super) reaction: Option<Reaction>,
+    pub(super) forward: ForwardRecovery,
+    /// Oldest byte outstanding before this ACK.
+    pub(super) una_before: u64,
+    /// Segments that arrived twice.
+    pub(super) duplicates: u64,
+    /// The state machine of Linux.
+    pub(super) machine: StateMachine,
 }
 
 impl Rack {
@@ -109,6 +116,20 @@ impl Rack {
     /// Marks what is lost by now, and sets the timer for what may be. A recovery begins unless one is in progress.
     /// `delivered` bytes were delivered by the event.
     fn detect(&mut self, connection: &mut Access<'_>, delivered: u64) -> bool {
+        let has_news = self.mark_lost(connection);
+        let has_ended = std::mem::take(&mut self.has_ended);
+        if !has_news && !(has_ended && connection.scoreboard().has_lost()) {
+            return false;
+        }
+        let begins = !connection.in_recovery() && !connection.in_loss();
+        if begins {
+            self.enter(connection, delivered);
+        }
+        begins
+    }
+
+    /// Marks what is lost by now, and sets the timer for what may be. True if anything is.
+    pub(super) fn mark_lost(&mut self, connection: &mut Access<'_>) -> bool {
         let before = connection.scoreboard().lost();
         let now = connection.now();
         let mut next = Time::NEVER;
@@ -124,16 +145,11 @@ impl Rack {
             let at = if tick.0 == 0 { at } else { connection.clock().expiry(tick, now, at) };
             connection.timers().set(TimerKind::Reordering, at);
         }
-        let has_ended = std::mem::take(&mut self.has_ended);
-        if connection.scoreboard().lost() == before && !(has_ended && connection.scoreboard().has_lost()) {
-            return false;
+        let has_news = connection.scoreboard().lost() != before;
+        if has_news {
+            connection.announce_losses();
         }
-        connection.announce_losses();
-        let begins = !connection.in_recovery() && !connection.in_loss();
-        if begins {
-            self.enter(connection, delivered);
-        }
-        begins
+        has_news
     }
 
     fn enter(&mut self, connection: &mut Access<'_>, delivered: u64) {
@@ -153,7 +169,7 @@ impl Rack {
     }
 
     /// A reaction begins, or goes on with a timeout: what it changes may have to be undone.
-    fn note_reaction(&mut self, connection: &Access<'_>, signal: Signal, goes_on: bool) {
+    pub(super) fn note_reaction(&mut self, connection: &Access<'_>, signal: Signal, goes_on: bool) {
         let state = match &self.reaction {
             Some(reaction) if goes_on => (reaction.undo.cwnd, reaction.undo.ssthresh),
             // What came before was undone or is repaired, unless an earlier cause is not known to be spurious.
@@ -198,12 +214,12 @@ impl Rack {
     }
 
     /// True if the window is reduced in proportion. A window by a model is not.
-    fn reduces(&self, connection: &Access<'_>) -> bool {
+    pub(super) fn reduces(&self, connection: &Access<'_>) -> bool {
         self.rules.prr != PrrBound::Off && !connection.congestion().is_model_based()
     }
 
     /// What the reduction compares with what is delivered, in bytes.
-    fn prior(&self, connection: &Access<'_>, delivered: u64) -> f64 {
+    pub(super) fn prior(&self, connection: &Access<'_>, delivered: u64) -> f64 {
         let flight = connection.flight_size();
         let prior = match (self.rules.prr_base, self.rules.prr) {
             (PrrBase::Window, _) => connection.congestion().cwnd(),
@@ -219,7 +235,7 @@ impl Rack {
     }
 
     #[cold]
-    fn leave(&mut self, connection: &mut Access<'_>) {
+    pub(super) fn leave(&mut self, connection: &mut Access<'_>) {
         self.reduction.end(connection);
         connection.leave_recovery(0.0);
         self.window.on_recovery_exit();
@@ -228,13 +244,17 @@ impl Rack {
 
     /// Starts the timer of a probe after new data or progress [RFC 8985 §7.2]: not in a recovery, not above reports, and
     /// only one at a time.
-    fn arm_probe(&mut self, connection: &mut Access<'_>) {
-        let is_wanted = self.rules.tlp
-            && !connection.in_recovery()
-            && !connection.in_loss()
-            && self.probe.is_answered()
-            && !connection.scoreboard().is_empty()
-            && !connection.scoreboard().has_sacked();
+    pub(super) fn arm_probe(&mut self, connection: &mut Access<'_>) {
+        let is_wanted = !connection.scoreboard().is_empty()
+            && if is_linux(&self.rules) {
+                self.wants_probe(connection)
+            } else {
+                self.rules.tlp
+                    && !connection.in_recovery()
+                    && !connection.in_loss()
+                    && self.probe.is_answered()
+                    && !connection.scoreboard().has_sacked()
+            };
         if !is_wanted {
             connection.timers().stop(TimerKind::Probe);
             return;
@@ -287,6 +307,9 @@ impl LossRecovery for Rack {
             probe: TailProbe::default(),
             reaction: None,
             forward: ForwardRecovery::Idle,
+            una_before: 0,
+            duplicates: 0,
+            machine: StateMachine::new(),
         }
     }
 
@@ -295,6 +318,10 @@ impl LossRecovery for Rack {
     }
 
     fn on_duplicate_report(&mut self, connection: &mut Access<'_>, range: (u64, u64)) {
+        if is_linux(&self.rules) {
+            self.on_duplicate_of_linux(connection, range);
+            return;
+        }
         let is_probe = self.probe.on_duplicate_report(range);
         let is_reordering_seen =
             connection.scoreboard().deliveries().is_some_and(|deliveries| deliveries.is_reordering_seen());
@@ -309,7 +336,19 @@ impl LossRecovery for Rack {
         }
     }
 
+    fn on_mark(&mut self, connection: &mut Access<'_>, delivered: u64, is_advance: bool) -> bool {
+        is_linux(&self.rules) && self.on_mark_of_linux(connection, delivered, is_advance)
+    }
+
+    fn grows_on_reports(&self) -> bool {
+        is_linux(&self.rules) && self.machine.grows_on_reports()
+    }
+
     fn on_delivered(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
+        if is_linux(&self.rules) {
+            self.on_ack_of_linux(connection, by);
+            return;
+        }
         let is_advance = by == DeliveredBy::NewData;
         if connection.in_loss() && connection.snd_una() >= self.recover {
             connection.set_in_loss(false);
@@ -337,14 +376,23 @@ impl LossRecovery for Rack {
     fn on_new_ack(&mut self, connection: &mut Access<'_>, ack: u64) -> NewAck {
         connection.duplicates_mut().count = 0;
         self.has_expired = false;
+        self.una_before = connection.snd_una();
+        // Linux sets its timer when it knows what is lost.
+        let timer = if is_linux(&self.rules) { TimerRule::GoOn } else { TimerRule::Restart };
+        let answer = NewAck { timer, ..NewAck::FULL };
         if connection.in_recovery() {
             if ack < self.recover {
-                return NewAck::FULL;
+                return answer;
             }
             self.leave(connection);
+            self.machine.has_left = true;
         }
-        connection.duplicates_mut().clear();
-        NewAck::FULL
+        if connection.in_cwr() {
+            connection.duplicates_mut().forget_limited_bytes();
+        } else {
+            connection.duplicates_mut().clear();
+        }
+        answer
     }
 
     fn on_timeout(&mut self, connection: &mut Access<'_>) {
@@ -352,12 +400,20 @@ impl LossRecovery for Rack {
         let now = connection.now();
         connection.scoreboard_mut().lose_at_timeout(now, window, self.rules.rto_marks_all);
         connection.announce_losses();
-        if connection.in_recovery() {
+        if connection.in_recovery() || connection.in_cwr() {
             self.reduction.end(connection);
         }
         connection.duplicates_mut().inflation = 0.0;
         connection.duplicates_mut().count = 0;
-        self.forward = ForwardRecovery::begin(self.rules.frto, connection.in_recovery(), connection.in_loss());
+        self.forward = ForwardRecovery::begin(
+            self.rules.frto,
+            connection.in_recovery() || connection.in_cwr(),
+            connection.in_loss(),
+            !self.has_expired,
+        );
+        if is_linux(&self.rules) {
+            self.on_timeout_of_linux(connection);
+        } else
         // While the segment that the timer has sent again is not acknowledged, the threshold is kept [RFC 5681 §3.1]. The
         // window is that after a timeout already.
         if !std::mem::replace(&mut self.has_expired, true) {
@@ -374,9 +430,11 @@ impl LossRecovery for Rack {
 
     fn on_timer(&mut self, connection: &mut Access<'_>, kind: TimerKind) {
         match kind {
+            TimerKind::Reordering if is_linux(&self.rules) => self.on_reordering_timer_of_linux(connection),
             TimerKind::Reordering => {
                 self.detect(connection, 0);
             }
+            TimerKind::Probe if is_linux(&self.rules) && !self.probe_is_due(connection) => {}
             TimerKind::Probe => {
                 self.probe.is_due = true;
                 // The probe may have to wait for the pacer: the timeout begins again with it.
@@ -400,7 +458,11 @@ impl LossRecovery for Rack {
         }
         if !connection.in_recovery() && !connection.in_loss() && !connection.scoreboard().has_sacked() {
             let segment = connection.poll_window()?;
-            self.arm_probe(connection);
+            if is_linux(&self.rules) {
+                self.arm_probe_after_new_data(connection);
+            } else {
+                self.arm_probe(connection);
+            }
             return Some(segment);
         }
         if let ForwardRecovery::Probing(rest) = &mut self.forward {
@@ -411,8 +473,12 @@ impl LossRecovery for Rack {
         if must_wait && !self.must_send {
             return connection.pause(true);
         }
-        let segment = match connection.scoreboard_mut().next_lost() {
+        let lost = if self.machine.holds_back { None } else { connection.scoreboard_mut().next_lost() };
+        let segment = match lost {
             Some(index) => {
+                if index == 0 && is_linux(&self.rules) && !connection.timers().is_set(TimerKind::Reordering) {
+                    connection.restart_retransmission_timer();
+                }
                 if let Some(reaction) = &mut self.reaction {
                     reaction.on_resent(connection.now());
                 }

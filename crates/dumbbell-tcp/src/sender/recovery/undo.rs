@@ -26,6 +26,10 @@ pub(super) struct Reaction {
     first_resent: Time,
     /// An ACK of something retransmitted has arrived, and showed nothing.
     is_confirmed: bool,
+    /// Everything that was retransmitted arrived twice, by the rules of Linux.
+    is_explained: bool,
+    /// The window is not restored: it was reduced for a mark as well (`prior_ssthresh`).
+    pub(super) keeps_window: bool,
 }
 
 impl Reaction {
@@ -45,12 +49,15 @@ impl Reaction {
             unexplained: out.0,
             first_resent: out.1,
             is_confirmed: false,
+            is_explained: false,
+            keeps_window: false,
         }
     }
 
     /// A segment was retransmitted.
     pub(super) fn on_resent(&mut self, now: Time) {
         self.unexplained += 1;
+        self.is_explained = false;
         self.first_resent = self.first_resent.min(now);
     }
 
@@ -61,6 +68,29 @@ impl Reaction {
         }
         self.unexplained -= 1;
         self.unexplained == 0
+    }
+
+    /// A range arrived twice, by the rules of Linux: it explains one retransmission, and the state machine looks at it later
+    /// (`tcp_check_dsack`).
+    pub(super) fn explain(&mut self, range: (u64, u64)) {
+        let Reaction { unexplained, is_explained, .. } = self;
+        if *unexplained > 0 && range.1 > self.from {
+            *unexplained -= 1;
+            *is_explained = *unexplained == 0;
+        }
+    }
+
+    /// True if everything that was retransmitted arrived twice.
+    pub(super) fn is_explained(&self) -> bool {
+        self.is_explained
+    }
+
+    /// New data is acknowledged with this echo. True if it was sent before the first retransmission: a packet was late
+    /// (`tcp_packet_delayed`). Once an echo is not older, later ones are not either.
+    pub(super) fn is_late(&mut self, echo: Option<Time>) -> bool {
+        let Some(echo) = echo else { return false };
+        self.is_confirmed |= echo >= self.first_resent;
+        !self.is_confirmed
     }
 
     /// New data is acknowledged. True if the echoed time shows that the original of something retransmitted arrived.
@@ -94,12 +124,12 @@ pub(super) enum ForwardRecovery {
 
 impl ForwardRecovery {
     /// A timeout: it begins, unless the detection is off or a recovery was in progress. A timeout that repeats another
-    /// begins it again in Linux.
-    pub(super) fn begin(rule: Frto, in_recovery: bool, is_repeated: bool) -> Self {
+    /// begins it again in Linux, unless there was progress in between.
+    pub(super) fn begin(rule: Frto, in_recovery: bool, is_repeated: bool, has_progressed: bool) -> Self {
         let begins = match rule {
             Frto::Off => false,
             Frto::Rfc5682 => !in_recovery && !is_repeated,
-            Frto::Linux => !in_recovery,
+            Frto::Linux => !in_recovery && !(is_repeated && has_progressed),
         };
         if begins { ForwardRecovery::Waiting } else { ForwardRecovery::Idle }
     }
@@ -153,7 +183,7 @@ mod tests {
 
     #[test]
     fn new_data_decides_about_a_timeout_and_linux_decides_at_once() {
-        let begin = |rule| ForwardRecovery::begin(rule, false, false);
+        let begin = |rule| ForwardRecovery::begin(rule, false, false, true);
         let mut rfc = begin(Frto::Rfc5682);
         assert_eq!(rfc.on_ack(Frto::Rfc5682, true, true, true), Finding::Nothing);
         assert_eq!(rfc, ForwardRecovery::Probing(2));
@@ -166,9 +196,10 @@ mod tests {
         let mut lost = ForwardRecovery::Probing(1);
         assert_eq!(lost.on_ack(Frto::Rfc5682, false, false, true), Finding::Nothing);
         assert_eq!(lost, ForwardRecovery::Idle);
-        assert_eq!(ForwardRecovery::begin(Frto::Rfc5682, true, false), ForwardRecovery::Idle);
-        assert_eq!(ForwardRecovery::begin(Frto::Rfc5682, false, true), ForwardRecovery::Idle);
-        assert_eq!(ForwardRecovery::begin(Frto::Linux, false, true), ForwardRecovery::Waiting);
+        assert_eq!(ForwardRecovery::begin(Frto::Rfc5682, true, false, true), ForwardRecovery::Idle);
+        assert_eq!(ForwardRecovery::begin(Frto::Rfc5682, false, true, true), ForwardRecovery::Idle);
+        let again = |has_progressed| ForwardRecovery::begin(Frto::Linux, false, true, has_progressed);
+        assert_eq!([false, true].map(again), [ForwardRecovery::Waiting, ForwardRecovery::Idle]);
     }
 
     #[test]

@@ -1,0 +1,389 @@
+//! The state machine of Linux around the detection of losses by time: `tcp_fastretrans_alert` and what it calls, with the
+//! timers of `tcp_set_xmit_timer` [linux6 tcp_input.c, tcp_recovery.c, tcp_output.c].
+//!
+//! Its states are those of the kernel. *Open* and *Disorder* are the absence of the others. In *CWR*, a mark reduces the
+//! window in proportion to what is delivered; a loss then begins a *Recovery* that goes on with this reduction. *Loss*
+//! follows a timeout.
+//!
+//! * A late original that a partial ACK acknowledges is reordering, and undoes the recovery unless retransmissions are in
+//!   the network: then nothing is marked or retransmitted with that ACK.
+//! * What time has shown to be lost is not examined again after an undo, until it is retransmitted.
+//! * The degree of reordering is kept. Above three segments, the window also grows with reports.
+//! * A retransmission lost after a timeout begins a recovery.
+//! * There is one timer: reordering and probes take the place of the timeout, which then counts from the last transmission
+//!   of the oldest segment.
+//!
+//! Where it departs: reneging is not considered, and a probe counts as a retransmission in the network.
+
+use super::rack::Rack;
+use super::undo::{Finding, ForwardRecovery};
+use super::prr::Reduction;
+use super::DeliveredBy;
+use crate::config::recovery::RackRules;
+use crate::sender::access::Access;
+use crate::sender::timers::TimerKind;
+use dumbbell_cc::Signal;
+
+/// Degree of reordering without any, and the largest (`tcp_reordering`, `tcp_max_reordering`), in segments.
+const REORDERING: u64 = 3;
+const MAX_REORDERING: u64 = 300;
+
+/// What the state machine keeps beyond the recovery.
+#[derive(Clone, Debug)]
+pub(super) struct StateMachine {
+    /// Degree of reordering, in segments.
+    reordering: u64,
+    /// A recovery has ended with this ACK.
+    pub(super) has_left: bool,
+    /// Nothing is retransmitted with this ACK.
+    pub(super) holds_back: bool,
+    /// Bytes lost before this ACK.
+    lost_before: u64,
+}
+
+impl StateMachine {
+    pub(super) fn new() -> Self {
+        StateMachine { reordering: REORDERING, has_left: false, holds_back: false, lost_before: 0 }
+    }
+
+    /// True if the window also grows with reports (`tcp_may_raise_cwnd`).
+    pub(super) fn grows_on_reports(&self) -> bool {
+        self.reordering > REORDERING
+    }
+
+    /// Data from this byte on was delivered out of order (`tcp_check_sack_reordering`).
+    fn note_reordering(&mut self, connection: &mut Access<'_>, from: u64) {
+        let Some(deliveries) = connection.scoreboard_mut().deliveries_mut() else { return };
+        let highest = deliveries.highest();
+        if from >= highest {
+            return;
+        }
+        deliveries.set_reordering_seen();
+        let degree = (highest - from).div_ceil(u64::from(connection.mss()));
+        self.reordering = self.reordering.max(degree.min(MAX_REORDERING));
+    }
+}
+
+/// What an ACK has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Losses are looked for.
+    GoOn,
+    /// Nothing more is marked or begun with this ACK.
+    Stop,
+}
+
+impl Rack {
+    /// An ACK, or a report, after the scoreboard has recorded it: `tcp_ack` from `tcp_process_tlp_ack` on.
+    pub(super) fn on_ack_of_linux(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
+        let is_advance = by == DeliveredBy::NewData;
+        self.machine.holds_back = false;
+        let delivered = connection.scoreboard().delivered().saturating_sub(self.seen);
+        self.seen = connection.scoreboard().delivered();
+        if let Some(from) = connection.scoreboard().deliveries().and_then(|deliveries| deliveries.reordered()) {
+            self.machine.note_reordering(connection, from);
+        }
+        if self.probe.on_ack(connection, !is_advance) && !connection.in_recovery() && !connection.in_loss() {
+            connection.reduce(Signal::FastRetransmit, false);
+            connection.set_in_cwr(false);
+        }
+        let was_armed = [TimerKind::Reordering, TimerKind::Probe].map(|kind| connection.timers().is_set(kind));
+        let mut begins = false;
+        if self.look_back_of_linux(connection, is_advance) == Step::GoOn {
+            begins = self.detect_of_linux(connection, delivered, is_advance);
+        }
+        self.machine.lost_before = connection.scoreboard().lost();
+        let reduces = connection.in_recovery() || connection.in_cwr();
+        if reduces && !begins && self.reduces(connection) {
+            self.reduction.on_ack(connection, is_advance);
+        }
+        self.set_timers(connection, is_advance, was_armed.contains(&true));
+        self.machine.has_left = false;
+    }
+
+    /// Undoes what proves spurious, and ends what is repaired.
+    fn look_back_of_linux(&mut self, connection: &mut Access<'_>, is_advance: bool) -> Step {
+        let is_late = is_advance && self.is_late(connection);
+        let is_explained = self.reaction.as_ref().is_some_and(|reaction| reaction.is_explained());
+        if connection.in_loss() {
+            self.look_back_at_timeout(connection, is_advance, is_late || is_explained);
+        } else if connection.in_recovery() {
+            if is_late {
+                let from = self.una_before;
+                self.machine.note_reordering(connection, from);
+                if connection.scoreboard().retransmissions_out().0 > 0 {
+                    self.machine.holds_back = true;
+                    return Step::Stop;
+                }
+                self.undo_of_linux(connection, true);
+            } else if is_explained {
+                self.undo_of_linux(connection, false);
+            }
+        } else if self.machine.has_left && (is_late || is_explained) || !connection.in_cwr() && is_explained {
+            self.undo_of_linux(connection, false);
+        }
+        if connection.in_cwr() && connection.snd_una() > self.recover {
+            self.reduction.end(connection);
+            connection.set_in_cwr(false);
+        }
+        Step::GoOn
+    }
+
+    /// True if an ACK of new data echoes a time before the first retransmission.
+    fn is_late(&mut self, connection: &Access<'_>) -> bool {
+        let echo = connection.scoreboard().deliveries().and_then(|deliveries| deliveries.echo());
+        self.rules.undo && self.reaction.as_mut().is_some_and(|reaction| reaction.is_late(echo))
+    }
+
+    /// `tcp_process_loss`.
+    fn look_back_at_timeout(&mut self, connection: &mut Access<'_>, is_advance: bool, may_undo: bool) {
+        let is_recovered = connection.snd_una() >= self.recover;
+        if is_advance && may_undo {
+            self.undo_of_linux(connection, !is_recovered);
+        } else {
+            let original = connection.scoreboard().deliveries().map_or(u64::MAX, |deliveries| deliveries.original());
+            let has_new = self.forward != ForwardRecovery::Idle && connection.unsent_segment() > 0;
+            let is_partial = is_advance && !is_recovered;
+            let finding = self.forward.on_ack(self.rules.frto, original <= self.recover, is_partial, has_new);
+            if finding == Finding::IsSpurious {
+                self.undo_of_linux(connection, true);
+            }
+        }
+        if connection.in_loss() && is_recovered {
+            connection.set_in_loss(false);
+            self.forward = ForwardRecovery::Idle;
+            self.window.on_recovery_exit();
+        }
+    }
+
+    /// `tcp_undo_cwnd_reduction`; what is lost remains so unless `unmarks`.
+    fn undo_of_linux(&mut self, connection: &mut Access<'_>, unmarks: bool) {
+        if connection.in_recovery() {
+            self.leave(connection);
+        }
+        connection.set_in_loss(false);
+        self.has_expired = false;
+        self.must_send = false;
+        self.forward = ForwardRecovery::Idle;
+        if unmarks {
+            connection.scoreboard_mut().unmark_lost();
+        }
+        if let Some(reaction) = self.reaction.take()
+            && !reaction.keeps_window
+        {
+            connection.undo(&reaction.undo, reaction.until);
+        }
+    }
+
+    /// Marks what is lost, and begins a recovery if anything is. True if one begins.
+    fn detect_of_linux(&mut self, connection: &mut Access<'_>, delivered: u64, is_advance: bool) -> bool {
+        self.mark_lost(connection);
+        let is_resent_lost =
+            connection.scoreboard_mut().deliveries_mut().is_some_and(|deliveries| deliveries.take_resent_lost());
+        let begins = !connection.in_recovery()
+            && if connection.in_loss() { is_resent_lost } else { connection.scoreboard().has_lost() };
+        if begins {
+            self.enter_of_linux(connection, delivered, is_advance);
+        }
+        begins
+    }
+
+    /// `tcp_enter_recovery`, with the first step of the reduction.
+    fn enter_of_linux(&mut self, connection: &mut Access<'_>, delivered: u64, is_advance: bool) {
+        let Some(head) = connection.scoreboard().head() else { return };
+        let retransmitted_before = head.transmissions > 1;
+        self.probe.cancel();
+        connection.timers().stop(TimerKind::Probe);
+        self.note_reaction(connection, Signal::FastRetransmit, false);
+        connection.set_in_loss(false);
+        self.forward = ForwardRecovery::Idle;
+        self.must_send = true;
+        if connection.in_cwr() {
+            // The reduction goes on, and an undo does not restore what a mark has reduced.
+            connection.set_in_cwr(false);
+            self.keep_window_at_undo();
+            connection.recover_reduced();
+            if self.reduces(connection) {
+                self.reduction.go_on(connection, delivered, is_advance);
+            }
+            return;
+        }
+        let prior = self.prior(connection, delivered);
+        connection.duplicates_mut().inflation = 0.0;
+        connection.react_to_loss_by_time(retransmitted_before);
+        self.recover = connection.snd_max();
+        if self.reduces(connection) {
+            let counters = (delivered, self.machine.lost_before);
+            self.reduction = Reduction::begin_linux(connection, self.rules.prr, prior, counters, is_advance);
+        }
+    }
+
+    /// A mark: the reduction begins unless one is in progress, and what is in progress is not undone (`tcp_enter_cwr`). False
+    /// if the window must be reduced at once.
+    pub(super) fn on_mark_of_linux(&mut self, connection: &mut Access<'_>, delivered: u64, is_advance: bool) -> bool {
+        self.keep_window_at_undo();
+        if connection.in_recovery() || connection.in_loss() || connection.in_cwr() {
+            return true;
+        }
+        if !self.reduces(connection) {
+            return false;
+        }
+        let prior = self.prior(connection, delivered);
+        self.reaction = None;
+        connection.reduce(Signal::EcnEcho, false);
+        connection.set_in_cwr(true);
+        self.recover = connection.snd_max();
+        self.probe.cancel();
+        let counters = (delivered, connection.scoreboard().lost());
+        self.reduction = Reduction::begin_linux(connection, self.rules.prr, prior, counters, is_advance);
+        true
+    }
+
+    fn keep_window_at_undo(&mut self) {
+        if let Some(reaction) = &mut self.reaction {
+            reaction.keeps_window = true;
+        }
+    }
+
+    /// `tcp_rack_reo_timeout`.
+    pub(super) fn on_reordering_timer_of_linux(&mut self, connection: &mut Access<'_>) {
+        let before = connection.scoreboard().pipe();
+        self.machine.holds_back = false;
+        self.machine.lost_before = connection.scoreboard().lost();
+        self.mark_lost(connection);
+        if connection.scoreboard().pipe() != before && !connection.in_recovery() {
+            let segment = u64::from(connection.mss());
+            self.enter_of_linux(connection, segment, false);
+        } else if !connection.scoreboard().is_empty() {
+            self.restart_from_head(connection);
+        }
+    }
+
+    /// The timeout counts from the last transmission of the oldest segment (`tcp_rto_delta_us`).
+    fn restart_from_head(&self, connection: &mut Access<'_>) {
+        let Some(head) = connection.scoreboard().head() else { return };
+        let at = (head.sent_at + connection.timeout()).max(connection.now() + self.rules.reo_timer_slack);
+        connection.timers().set(TimerKind::Retransmission, at);
+    }
+
+    /// `tcp_set_xmit_timer`, unless the reordering timer was set.
+    fn set_timers(&mut self, connection: &mut Access<'_>, is_advance: bool, was_armed: bool) {
+        if connection.scoreboard().is_empty() {
+            connection.timers().stop(TimerKind::Probe);
+            return;
+        }
+        if connection.timers().is_set(TimerKind::Reordering) {
+            connection.timers().stop(TimerKind::Probe);
+            self.restart_from_head(connection);
+            return;
+        }
+        if !is_advance && !self.reports_newer_than_head(connection) {
+            return;
+        }
+        if self.wants_probe(connection) {
+            connection.restart_retransmission_timer();
+            self.arm_probe(connection);
+        } else if was_armed {
+            connection.timers().stop(TimerKind::Probe);
+            self.restart_from_head(connection);
+        } else {
+            connection.restart_retransmission_timer();
+        }
+    }
+
+    /// True if this ACK reports data that was sent before the oldest segment was last sent.
+    fn reports_newer_than_head(&self, connection: &Access<'_>) -> bool {
+        let reported = connection.scoreboard().deliveries().and_then(|deliveries| deliveries.lowest_reported());
+        let head = connection.scoreboard().head();
+        reported.is_some_and(|sent_at| head.is_some_and(|head| sent_at < head.sent_at))
+    }
+
+    /// True if a probe may be armed: in the states Open and CWR (`tcp_schedule_loss_probe`).
+    pub(super) fn wants_probe(&self, connection: &Access<'_>) -> bool {
+        let is_retransmitted = connection.scoreboard().head().is_some_and(|head| head.transmissions > 1);
+        self.rules.tlp
+            && !connection.in_recovery()
+            && !connection.in_loss()
+            && (connection.in_cwr() || !connection.scoreboard().has_sacked() && !is_retransmitted)
+    }
+
+    /// New data was sent: a pending probe is armed again, not after the timeout of the oldest segment.
+    pub(super) fn arm_probe_after_new_data(&mut self, connection: &mut Access<'_>) {
+        if !self.wants_probe(connection) {
+            if connection.timers().is_set(TimerKind::Probe) {
+                connection.timers().stop(TimerKind::Probe);
+                self.restart_from_head(connection);
+            }
+            return;
+        }
+        if connection.timers().is_set(TimerKind::Probe) {
+            self.restart_from_head(connection);
+        }
+        self.arm_probe(connection);
+    }
+
+    /// The timer of a probe expired. True if one is sent; otherwise, one is out already.
+    pub(super) fn probe_is_due(&self, connection: &mut Access<'_>) -> bool {
+        if self.probe.is_answered() {
+            return true;
+        }
+        self.restart_from_head(connection);
+        false
+    }
+
+    /// A timeout: the threshold is reduced unless it was in this window of data (`tcp_enter_loss`).
+    pub(super) fn on_timeout_of_linux(&mut self, connection: &mut Access<'_>) {
+        self.lower_reordering(connection);
+        let has_expired = std::mem::replace(&mut self.has_expired, true);
+        let (loss_window, reduces) = self.timeout_of_linux(connection, has_expired);
+        if reduces {
+            self.note_reaction(connection, Signal::Timeout, false);
+        }
+        connection.react_to_timeout_with(connection.scoreboard().unreported(), loss_window, reduces);
+    }
+
+    /// The rules by which a timeout reduces the window (`tcp_enter_loss`): the window after it, in bytes, and whether the
+    /// threshold is reduced.
+    pub(super) fn timeout_of_linux(&self, connection: &Access<'_>, has_expired: bool) -> (f64, bool) {
+        let pipe = connection.scoreboard().pipe() as f64;
+        let is_reduced = connection.in_recovery() || connection.in_cwr() || connection.in_loss() && has_expired;
+        (pipe + f64::from(connection.mss()), !(is_reduced && self.recover > connection.snd_una()))
+    }
+
+    /// A timeout in a state without repairs shows that the degree of reordering was too large.
+    pub(super) fn lower_reordering(&mut self, connection: &Access<'_>) {
+        let is_calm = !connection.in_recovery() && !connection.in_loss() && !connection.in_cwr();
+        let reported = connection.scoreboard().deliveries().map_or(0, |deliveries| deliveries.reported());
+        if is_calm && reported >= REORDERING {
+            self.machine.reordering = self.machine.reordering.min(REORDERING);
+        }
+    }
+
+    /// A range arrived twice (`tcp_check_dsack`): it widens the reordering window, counts as delivered, and may explain a
+    /// retransmission.
+    pub(super) fn on_duplicate_of_linux(&mut self, connection: &mut Access<'_>, range: (u64, u64)) {
+        let mss = u64::from(connection.mss());
+        let segments = range.1.saturating_sub(range.0).div_ceil(mss).max(1);
+        self.duplicates += segments;
+        if self.duplicates > connection.segments_retransmitted() {
+            return;
+        }
+        let is_probe = self.probe.on_duplicate_report(range);
+        let is_reordering_seen =
+            connection.scoreboard().deliveries().is_some_and(|deliveries| deliveries.is_reordering_seen());
+        if is_reordering_seen && !is_probe {
+            self.window.on_duplicate(&self.rules, connection.snd_una(), connection.snd_max());
+        }
+        connection.scoreboard_mut().count_duplicate(segments * mss);
+        if self.rules.undo
+            && let Some(reaction) = &mut self.reaction
+        {
+            (0..segments).for_each(|_| reaction.explain(range));
+        }
+    }
+}
+
+/// True if these rules are those of Linux.
+pub(super) fn is_linux(rules: &RackRules) -> bool {
+    rules.form == crate::config::recovery::RackForm::Linux
+}
