@@ -156,10 +156,6 @@ macro_rules! follows_model {
             self.update(context, ack);
         }
 
-        fn on_recovery_exit(&mut self, _context: &$crate::Context, _exit: &$crate::RecoveryExit) {
-            self.end_repair();
-        }
-
         fn on_sent(&mut self, context: &$crate::Context, _sent: &$crate::SentSegment) {
             if context.flight_size == 0.0 && context.is_app_limited {
                 self.restart_from_idle(context.now);

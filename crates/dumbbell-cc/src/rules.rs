@@ -80,6 +80,8 @@ params! {
         validation: WindowValidation = WindowValidation::Restart, "-", "[RFC 5681 §4.1]";
         /// The quantity that a loss reduces.
         reduction_base: ReductionBase = ReductionBase::Flight, "-", "[RFC 5681 §3.1]";
+        /// The receive window and the send buffer also bound the window itself, not only what is sent.
+        is_bounded: bool = true, "-", "[RFC 5681 §3.1]";
         /// A window equal to its threshold is still in slow start.
         slow_start_at_ssthresh: bool = false, "-", "[RFC 5681 §3.1]";
         /// Add an eighth of a segment per ACK in congestion avoidance, as BSD did until 1994.

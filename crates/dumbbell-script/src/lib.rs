@@ -17,5 +17,5 @@ mod simulator;
 pub use expression::{Expression, Statement};
 pub use parse::{ParseError, parse};
 pub use play::{Failure, Host, Outgoing, Verdict, play};
-pub use script::{Action, Argument, Call, Event, Flags, Moment, Segment, Script, TcpOption};
+pub use script::{Action, Argument, Call, Event, Flags, Moment, Script, Segment, TcpOption};
 pub use simulator::Simulator;

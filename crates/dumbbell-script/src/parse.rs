@@ -4,7 +4,9 @@ use crate::expression::{Expression, Operator, Statement};
 use crate::script::{Action, Argument, Call, Event, Flags, Moment, Script, Segment, TcpOption};
 use dumbbell_units::{Ecn, Time};
 use winnow::ascii::{dec_uint, digit1};
-use winnow::combinator::{alt, cut_err, delimited, dispatch, fail, not, opt, peek, preceded, repeat, separated, terminated};
+use winnow::combinator::{
+    alt, cut_err, delimited, dispatch, fail, not, opt, peek, preceded, repeat, separated, terminated,
+};
 use winnow::error::{ContextError, StrContext, StrContextValue};
 use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Location};
@@ -148,8 +150,11 @@ fn moment(text: &mut Text<'_>) -> ModalResult<Moment> {
     }
     let is_relative = opt('+').parse_next(text)?.is_some();
     let from = seconds.parse_next(text)?;
-    let until = opt(preceded("~", cut_err(preceded(opt('+'), seconds)).context(accepted("the end of a range of times"))))
-        .parse_next(text)?;
+    let until = opt(preceded(
+        "~",
+        cut_err(preceded(opt('+'), seconds)).context(accepted("the end of a range of times")),
+    ))
+    .parse_next(text)?;
     if opt("...").parse_next(text)?.is_some() {
         return outside("a system call that blocks").parse_next(text);
     }
@@ -188,19 +193,23 @@ fn segment(text: &mut Text<'_>) -> ModalResult<Segment> {
         Some("ect0") => Some(Ecn::Ect0),
         Some("ect1") => Some(Ecn::Ect1),
         Some("ce") => Some(Ecn::Ce),
-        Some(_) => return outside("fields of the IP header other than ect0, ect1, ce and noecn").parse_next(text),
+        Some(_) => {
+            return outside("fields of the IP header other than ect0, ect1, ce and noecn").parse_next(text);
+        }
     };
     let flags = terminated(flags, blank).parse_next(text)?;
     let (seq, len) = cut_err(range).context(accepted("FIRST:END(LENGTH)")).parse_next(text)?;
     blank.parse_next(text)?;
-    let number = |text: &mut Text<'_>| cut_err(dec_uint::<_, u64, _>).context(accepted("a number")).parse_next(text);
+    let number =
+        |text: &mut Text<'_>| cut_err(dec_uint::<_, u64, _>).context(accepted("a number")).parse_next(text);
     let ack = opt(delimited("ack ", number, blank)).parse_next(text)?;
     let window = opt(delimited("win ", number, blank)).parse_next(text)?;
     if opt("urg ").parse_next(text)?.is_some() {
         return outside("urgent data").parse_next(text);
     }
-    let options = opt(delimited('<', options, (blank, cut_err('>').context(accepted("`>` after the options")))))
-        .parse_next(text)?;
+    let options =
+        opt(delimited('<', options, (blank, cut_err('>').context(accepted("`>` after the options")))))
+            .parse_next(text)?;
     Ok(Segment { flags, ecn, seq, len, ack, window, options: options.unwrap_or(Some(Vec::new())) })
 }
 
@@ -220,7 +229,9 @@ fn range(text: &mut Text<'_>) -> ModalResult<(u64, u64)> {
     let (seq, end, len): (u64, Option<u64>, u64) =
         (dec_uint, opt(preceded(':', dec_uint)), delimited('(', dec_uint, ')')).parse_next(text)?;
     if end.is_some_and(|end| end != seq + len) {
-        return cut_err(fail).context(accepted("a length that is the difference of the sequence numbers")).parse_next(text);
+        return cut_err(fail)
+            .context(accepted("a length that is the difference of the sequence numbers"))
+            .parse_next(text);
     }
     Ok((seq, len))
 }
@@ -237,7 +248,8 @@ fn tcp_option(text: &mut Text<'_>) -> ModalResult<TcpOption> {
     let number = |text: &mut Text<'_>| preceded(blank, dec_uint::<_, u64, _>).parse_next(text);
     let block = (preceded(blank, dec_uint), preceded(':', dec_uint));
     let known = alt((
-        ("TS", blank, "val", number, blank, "ecr", number).map(|(_, _, _, value, _, _, echo)| TcpOption::Timestamps(value, echo)),
+        ("TS", blank, "val", number, blank, "ecr", number)
+            .map(|(_, _, _, value, _, _, echo)| TcpOption::Timestamps(value, echo)),
         preceded("mss", number).map(TcpOption::Mss),
         preceded("wscale", number).map(TcpOption::WindowScale),
         "sackOK".value(TcpOption::SackPermitted),
@@ -254,7 +266,9 @@ fn tcp_option(text: &mut Text<'_>) -> ModalResult<TcpOption> {
 }
 
 fn name<'a>(text: &mut Text<'a>) -> ModalResult<&'a str> {
-    (one_of(('a'..='z', 'A'..='Z', '_')), take_while(0.., ('a'..='z', 'A'..='Z', '0'..='9', '_'))).take().parse_next(text)
+    (one_of(('a'..='z', 'A'..='Z', '_')), take_while(0.., ('a'..='z', 'A'..='Z', '0'..='9', '_')))
+        .take()
+        .parse_next(text)
 }
 
 fn integer(text: &mut Text<'_>) -> ModalResult<i64> {
@@ -272,8 +286,10 @@ fn call(text: &mut Text<'_>) -> ModalResult<Call> {
     let open = cut_err((blank, '(', space)).context(accepted("`(` after the name of a system call"));
     let close = cut_err((space, ')')).context(accepted("`)` after the arguments"));
     let arguments = delimited(open, separated(0.., argument, (space, ',', space)), close).parse_next(text)?;
-    let result = opt(preceded((blank, '=', blank), cut_err(alt((integer.map(Some), "?".value(None))))
-        .context(accepted("the result of the call"))))
+    let result = opt(preceded(
+        (blank, '=', blank),
+        cut_err(alt((integer.map(Some), "?".value(None)))).context(accepted("the result of the call")),
+    ))
     .parse_next(text)?;
     let errno = opt(preceded(blank, take_while(2.., ('A'..='Z', '0'..='9')))).parse_next(text)?;
     // The text of an error.
@@ -282,12 +298,14 @@ fn call(text: &mut Text<'_>) -> ModalResult<Call> {
 }
 
 fn argument(text: &mut Text<'_>) -> ModalResult<Argument> {
-    let names = separated(1.., name, (blank, '|', blank)).map(|names: Vec<&str>| Argument::Name(names.join("|")));
+    let names =
+        separated(1.., name, (blank, '|', blank)).map(|names: Vec<&str>| Argument::Name(names.join("|")));
     alt((
         "...".value(Argument::Any),
         integer.map(Argument::Number),
         quoted.map(Argument::Text),
-        delimited(('[', space), separated(0.., argument, (space, ',', space)), (space, ']')).map(Argument::List),
+        delimited(('[', space), separated(0.., argument, (space, ',', space)), (space, ']'))
+            .map(Argument::List),
         structure.value(Argument::Struct),
         names,
     ))
@@ -304,7 +322,8 @@ fn structure(text: &mut Text<'_>) -> ModalResult<()> {
 fn check(text: &mut Text<'_>) -> ModalResult<Vec<Statement>> {
     let end = cut_err((space, "}%")).context(accepted("`}%` after the statements"));
     let separator = (blank, one_of([';', '\n']), space);
-    delimited(("%{", space), terminated(separated(0.., statement, separator), opt((blank, ';'))), end).parse_next(text)
+    delimited(("%{", space), terminated(separated(0.., statement, separator), opt((blank, ';'))), end)
+        .parse_next(text)
 }
 
 fn statement(text: &mut Text<'_>) -> ModalResult<Statement> {

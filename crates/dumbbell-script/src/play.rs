@@ -83,7 +83,8 @@ pub enum Verdict {
 /// Plays a script on a host.
 pub fn play(script: &Script, host: &mut impl Host) -> Verdict {
     let tolerance = script.options.iter().find(|(name, _)| name == "tolerance_usecs");
-    let tolerance = tolerance.and_then(|(_, value)| value.parse().ok()).map_or(TOLERANCE, |us: u64| Time(us * 1000));
+    let tolerance =
+        tolerance.and_then(|(_, value)| value.parse().ok()).map_or(TOLERANCE, |us: u64| Time(us * 1000));
     let mut player = Player { host, now: Time::ZERO, tolerance, sent: VecDeque::new() };
     for event in &script.events {
         if let Err(end) = player.step(event) {
@@ -159,7 +160,9 @@ impl<H: Host> Player<'_, H> {
                 .collect();
             let field = |name: &str| fields.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
             let holds = expression.value(&field).map_err(|name| {
-                End::NotExpressible(format!("{name}: neither a field of TCP_INFO that the host has nor a state"))
+                End::NotExpressible(format!(
+                    "{name}: neither a field of TCP_INFO that the host has nor a state"
+                ))
             })?;
             if holds == 0 {
                 return Err(End::Failed(format!("an assertion fails: {}", Values(expression, &fields))));
@@ -174,7 +177,11 @@ impl<H: Host> Player<'_, H> {
             None => self.host.next_outgoing(until + self.tolerance),
         };
         let Some(mut found) = found else {
-            let message = format!("expected {}, but nothing is sent until {}", Shown(expected), seconds(until + self.tolerance));
+            let message = format!(
+                "expected {}, but nothing is sent until {}",
+                Shown(expected),
+                seconds(until + self.tolerance)
+            );
             return Err(End::Failed(message));
         };
         while found.segment.len < expected.len {
@@ -194,7 +201,8 @@ impl<H: Host> Player<'_, H> {
         self.compare(expected, &found)?;
         if found.at + self.tolerance < from || found.at > until + self.tolerance {
             let (from, until) = (seconds(from), seconds(until));
-            let message = format!("{} is sent at {}, not from {from} to {until}", Shown(expected), seconds(found.at));
+            let message =
+                format!("{} is sent at {}, not from {from} to {until}", Shown(expected), seconds(found.at));
             return Err(End::Failed(message));
         }
         if let Some((value, _)) = expected.timestamps() {
@@ -228,7 +236,10 @@ impl<H: Host> Player<'_, H> {
 /// The kinds of the options of a segment, without padding.
 fn kinds(segment: &Segment) -> Vec<std::mem::Discriminant<TcpOption>> {
     let options = segment.options.iter().flatten();
-    options.filter(|option| !matches!(option, TcpOption::Nop | TcpOption::End)).map(std::mem::discriminant).collect()
+    options
+        .filter(|option| !matches!(option, TcpOption::Nop | TcpOption::End))
+        .map(std::mem::discriminant)
+        .collect()
 }
 
 /// True if `next` continues a segment that one larger than the maximum would contain.
@@ -247,10 +258,16 @@ impl std::fmt::Display for Shown<'_> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Segment { flags, seq, len, .. } = self.0;
         let letters = [
-            (flags.syn, 'S'), (flags.fin, 'F'), (flags.rst, 'R'), (flags.psh, 'P'), (flags.ece, 'E'), (flags.cwr, 'W'),
+            (flags.syn, 'S'),
+            (flags.fin, 'F'),
+            (flags.rst, 'R'),
+            (flags.psh, 'P'),
+            (flags.ece, 'E'),
+            (flags.cwr, 'W'),
             (flags.ack, '.'),
         ];
-        let letters: String = letters.iter().filter(|(is_set, _)| *is_set).map(|(_, letter)| letter).collect();
+        let letters: String =
+            letters.iter().filter(|(is_set, _)| *is_set).map(|(_, letter)| letter).collect();
         write!(out, "`{letters} {seq}:{}({len})", seq + len)?;
         if let Some(ack) = self.0.ack {
             write!(out, " ack {ack}")?;

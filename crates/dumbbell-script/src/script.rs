@@ -112,7 +112,9 @@ impl Segment {
 
     /// Value and echo of its timestamps.
     pub fn timestamps(&self) -> Option<(u64, u64)> {
-        self.option(|option| if let TcpOption::Timestamps(value, echo) = option { Some((*value, *echo)) } else { None })
+        self.option(|option| {
+            if let TcpOption::Timestamps(value, echo) = option { Some((*value, *echo)) } else { None }
+        })
     }
 
     /// Its SACK blocks.
@@ -127,7 +129,11 @@ impl Segment {
 
 /// Flags of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, clippy::struct_excessive_bools, reason = "they are the bits of the header, with their names")]
+#[allow(
+    missing_docs,
+    clippy::struct_excessive_bools,
+    reason = "they are the bits of the header, with their names"
+)]
 pub struct Flags {
     pub syn: bool,
     pub fin: bool,

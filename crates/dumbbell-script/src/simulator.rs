@@ -19,7 +19,8 @@ const INFINITE_THRESHOLD: i64 = 0x7fff_ffff;
 /// Calls without an effect on segments.
 const WITHOUT_EFFECT: [&str; 6] = ["bind", "listen", "setsockopt", "getsockopt", "fcntl", "poll"];
 /// Settings without an effect on what is modelled.
-const SETTINGS_WITHOUT_EFFECT: [&str; 6] = ["tcp_ecn_fallback", "tcp_mem", "tcp_rmem", "tcp_wmem", "tcp_min_tso_segs", "tcp_no_metrics_save"];
+const SETTINGS_WITHOUT_EFFECT: [&str; 6] =
+    ["tcp_ecn_fallback", "tcp_mem", "tcp_rmem", "tcp_wmem", "tcp_min_tso_segs", "tcp_no_metrics_save"];
 
 /// One end of a connection.
 pub struct Simulator {
@@ -51,7 +52,9 @@ struct Offer {
 impl Offer {
     fn of(syn: &Segment) -> Self {
         Offer {
-            mss: syn.option(|option| if let TcpOption::Mss(mss) = option { Some(*mss) } else { None }).unwrap_or(536),
+            mss: syn
+                .option(|option| if let TcpOption::Mss(mss) = option { Some(*mss) } else { None })
+                .unwrap_or(536),
             scale: syn
                 .option(|option| if let TcpOption::WindowScale(scale) = option { Some(*scale) } else { None })
                 .unwrap_or(0),
@@ -78,9 +81,14 @@ impl Simulator {
     ///
     /// What cannot be expressed.
     pub fn with(script: &Script, mut tcp: Value) -> Result<Self, String> {
-        let inbound = |event: &Event| if let Action::Inbound(segment) = &event.action { Some(segment.clone()) } else { None };
+        let inbound = |event: &Event| {
+            if let Action::Inbound(segment) = &event.action { Some(segment.clone()) } else { None }
+        };
         let arriving: Vec<Segment> = script.events.iter().filter_map(inbound).collect();
-        let syn = arriving.iter().find(|segment| segment.flags.syn).ok_or("a connection without a SYN that arrives")?;
+        let syn = arriving
+            .iter()
+            .find(|segment| segment.flags.syn)
+            .ok_or("a connection without a SYN that arrives")?;
         let offer = Offer::of(syn);
         let window = arriving.iter().find(|segment| !segment.flags.syn).and_then(|segment| segment.window);
         let window = window.ok_or("a connection without a window")? << offer.scale;
@@ -154,7 +162,13 @@ impl Simulator {
 
     fn syn(&self) -> Segment {
         let is_answer = !self.is_active;
-        let flags = Flags { syn: true, ack: is_answer, ece: self.has_ecn, cwr: self.has_ecn && !is_answer, ..Flags::default() };
+        let flags = Flags {
+            syn: true,
+            ack: is_answer,
+            ece: self.has_ecn,
+            cwr: self.has_ecn && !is_answer,
+            ..Flags::default()
+        };
         Segment { flags, ack: is_answer.then_some(1), ..Segment::default() }
     }
 
@@ -260,7 +274,8 @@ fn settings(command: &str) -> Result<Vec<(String, String)>, String> {
         match words.next() {
             Some("sysctl") => {
                 for word in words.filter(|word| !word.starts_with('-')) {
-                    let (name, value) = word.split_once('=').ok_or_else(|| format!("the command `{line}`"))?;
+                    let (name, value) =
+                        word.split_once('=').ok_or_else(|| format!("the command `{line}`"))?;
                     found.push((name.trim_start_matches("net.ipv4.").into(), value.into()));
                 }
             }
@@ -276,7 +291,9 @@ fn set(tcp: &mut Value, name: &str, value: &str) -> Result<(), String> {
         ("tcp_congestion_control", control) => tcp["congestion"] = json!(control),
         ("tcp_slow_start_after_idle", value) => tcp["idle_restart"] = json!(value != "0"),
         ("tcp_early_retrans", "0") => tcp["recovery"] = json!({ "kind": "rack", "tlp": false }),
-        ("tcp_early_retrans", "3") | ("tcp_frto", "1" | "2") | ("tcp_sack" | "tcp_timestamps" | "tcp_recovery" | "tcp_syn_linear_timeouts", _) => {}
+        ("tcp_early_retrans", "3")
+        | ("tcp_frto", "1" | "2")
+        | ("tcp_sack" | "tcp_timestamps" | "tcp_recovery" | "tcp_syn_linear_timeouts", _) => {}
         (name, _) if SETTINGS_WITHOUT_EFFECT.contains(&name) => {}
         _ => return Err(format!("the setting {name}={value}")),
     }
@@ -313,7 +330,12 @@ impl Host for Simulator {
             return Err("the end of a connection".into());
         }
         if segment.flags.syn && !segment.flags.ack {
-            self.receiver.on_segment(now, &DataSegment { is_syn: true, ..DataSegment::new(0, 0) }, now, Time::ZERO);
+            self.receiver.on_segment(
+                now,
+                &DataSegment { is_syn: true, ..DataSegment::new(0, 0) },
+                now,
+                Time::ZERO,
+            );
             self.open();
             return Ok(());
         }
@@ -349,7 +371,8 @@ impl Host for Simulator {
         self.run_until(now);
         let sender = self.sender.as_ref()?;
         let mss = f64::from(sender.mss());
-        let segments = |bytes: f64| if bytes.is_finite() { (bytes / mss).floor() as i64 } else { INFINITE_THRESHOLD };
+        let segments =
+            |bytes: f64| if bytes.is_finite() { (bytes / mss).floor() as i64 } else { INFINITE_THRESHOLD };
         let stats = sender.stats();
         Some(match name {
             "tcpi_snd_cwnd" => segments(sender.cwnd()),

@@ -1,10 +1,13 @@
 //! The receiver: reassembly, immediate or delayed acknowledgements, SACK blocks.
 
+mod quick;
+
 use crate::config::{DelayedAck, EcnMode, TcpParams};
 use crate::ranges::RangeSet;
 use crate::rtt::HostClock;
 use crate::segment::{AckSegment, DataSegment, SackBlocks};
 use dumbbell_units::{Ecn, Time, prefetch};
+use quick::Quick;
 
 /// Marks after which an acknowledgement is not delayed [RFC 9768 §3.2.2.5.1].
 const URGENT_MARKS: u64 = 2;
@@ -36,53 +39,6 @@ impl Marks {
         }
         self.are_urgent = is_marked && (!self.is_last_marked || self.waiting >= URGENT_MARKS);
         self.is_last_marked = is_marked;
-    }
-}
-
-/// Timeout of Linux before a round-trip time is known, and the least part of it beyond the round-trip time
-/// [linux6 tcp_input.c].
-const LINUX_TIMEOUT: Time = Time(1_000_000_000);
-const LINUX_MARGIN: Time = Time(200_000_000);
-
-/// When segments are acknowledged at once.
-#[derive(Clone, Copy, Debug)]
-struct Quick {
-    /// Segments in order left of those.
-    left: u64,
-    /// Their number when they begin again; zero if they do not.
-    again: u64,
-    /// Longest time between data in order without a new beginning.
-    longest_gap: Time,
-    /// Arrival of the last request for a connection, until data follows.
-    opened: Time,
-    /// Arrival of the last data in order.
-    last: Time,
-}
-
-impl Quick {
-    fn new(params: &DelayedAck) -> Self {
-        let (left, again) = match params {
-            DelayedAck::On(delayed) => (delayed.quick, if delayed.quick_again { delayed.quick } else { 0 }),
-            DelayedAck::Off => (0, 0),
-        };
-        Quick { left, again, longest_gap: LINUX_TIMEOUT, opened: Time::NEVER, last: Time::NEVER }
-    }
-
-    /// Data arrived in order. The first one ends the handshake, which gives the receiver its only round-trip time, and
-    /// with it the timeout: the variation begins with twice the round-trip time.
-    fn on_data(&mut self, now: Time) {
-        if self.opened < Time::NEVER {
-            let rtt = now.since(std::mem::replace(&mut self.opened, Time::NEVER));
-            self.longest_gap = rtt + Time(2 * rtt.0).max(LINUX_MARGIN);
-        }
-        if now.since(self.last) > self.longest_gap {
-            self.begin();
-        }
-        self.last = now;
-    }
-
-    fn begin(&mut self) {
-        self.left = self.left.max(self.again);
     }
 }
 
@@ -126,7 +82,7 @@ impl Receiver {
             marks: Marks::default(),
             delayed_ack: params.delayed_ack.clone(),
             clock,
-            quick: Quick::new(&params.delayed_ack),
+            quick: Quick::new(&params.delayed_ack, params.mss.0),
             waiting_segments: 0,
             waiting_echo: Time::ZERO,
             echoes_queueing: params.aqt,
@@ -172,7 +128,7 @@ impl Receiver {
     ) -> Option<AckSegment> {
         self.newest_queueing = Time::NEVER;
         if segment.is_syn {
-            self.quick.opened = now;
+            self.quick.on_open(now);
             return Some(AckSegment { is_syn: true, ..self.acknowledge(sent) });
         }
         match self.ecn {
@@ -187,19 +143,21 @@ impl Receiver {
         let end = segment.seq.saturating_add(u64::from(segment.len));
         if end <= self.rcv_nxt {
             self.quick.begin();
+            self.quick.spend();
             return Some(self.acknowledge_again(segment, sent));
         }
         if segment.seq > self.rcv_nxt {
             let mut is_new = false;
             let range = self.out_of_order.insert(segment.seq, end, |_, _| is_new = true);
             self.note_recent(range);
+            self.quick.on_out_of_order(u64::from(segment.len));
             if self.reports_duplicates && !is_new {
                 return Some(self.acknowledge_again(segment, sent));
             }
         } else {
             self.rcv_nxt = end;
-            if self.quick.again > 0 {
-                self.quick.on_data(now);
+            if self.quick.is_adaptive() {
+                self.quick.on_data(now, now.since(sent), u64::from(segment.len));
             }
             if self.out_of_order.is_empty() {
                 if self.echoes_queueing {
@@ -213,6 +171,7 @@ impl Receiver {
                 self.rcv_nxt = end.max(filled);
             }
             self.out_of_order.remove_below(self.rcv_nxt);
+            self.quick.spend();
         }
         Some(self.acknowledge_with(SackBlocks::default(), sent))
     }
@@ -240,8 +199,7 @@ impl Receiver {
         if self.marks.are_urgent {
             return Some(if self.waiting_segments == 0 { sent } else { self.waiting_echo });
         }
-        if self.quick.left > 0 {
-            self.quick.left -= 1;
+        if self.quick.take() {
             return Some(sent);
         }
         if self.waiting_segments == 0 {

@@ -17,8 +17,8 @@ use crate::delivery::{Rounds, WindowedMax};
 use crate::model::{Aggregation, Repair, follows_model, quantum};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, PACING_GAIN};
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RateSample, Restart, Setup,
-    Signal, Undo,
+    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RateSample, RecoveryExit,
+    Restart, Setup, Signal, Undo,
 };
 use dumbbell_units::math::{least, real, rounded_up, whole};
 use dumbbell_units::{Bytes, Ecn, Rate, Stream, Time, params};
@@ -85,6 +85,8 @@ params! {
         burst_budget: f64 = 3.0, "-", "[linux6]", |bursts| *bursts >= 0.0, "a number, at least 0";
         /// Send such bursts instead of segments one by one.
         bursts: bool = false, "-", "[linux6]";
+        /// A recovery that begins with the ACK that ends another goes on: the state is compared after each ACK.
+        chains_recoveries: bool = false, "-", "[linux6]";
         /// Most segments of a burst that leave together: `gso_max_segs` of the network interface.
         burst_segments: u64 = 127, "segments", "[linux6]",
             |segments| *segments >= 1, "a whole number, at least 1";
@@ -92,9 +94,9 @@ params! {
 }
 
 impl BbrParams {
-    /// The kernel's, with its bursts.
+    /// The kernel's, with its bursts and its chained recoveries.
     pub fn linux() -> Self {
-        BbrParams { bursts: true, ..Self::default() }
+        BbrParams { bursts: true, chains_recoveries: true, ..Self::default() }
     }
 }
 
@@ -176,6 +178,8 @@ pub struct Bbr {
     has_rtt: bool,
     is_idle_restart: bool,
     repair: Repair,
+    /// A recovery has ended with this ACK, unless another begins with it.
+    is_leaving: bool,
     conserves_packets: bool,
     /// Bytes delivered by the last ACK.
     acked: f64,
@@ -488,6 +492,9 @@ impl Bbr {
         let now = context.now;
         self.acked = real(ack.delivered);
         let losses = std::mem::take(&mut self.lost.0);
+        if std::mem::take(&mut self.is_leaving) {
+            self.end_repair();
+        }
         if self.repair.is_ended_by(ack.ack) {
             self.end_repair();
         }
@@ -574,6 +581,7 @@ impl CongestionControl for Bbr {
             has_rtt: false,
             is_idle_restart: false,
             repair: Repair::default(),
+            is_leaving: false,
             conserves_packets: false,
             acked: 0.0,
             lost: (0, 0),
@@ -610,6 +618,8 @@ impl Control for Bbr {
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         match congestion.signal {
             Signal::EcnEcho => {}
+            // The state is the same after the ACK as before: nothing is restored or conserved.
+            Signal::FastRetransmit if std::mem::take(&mut self.is_leaving) => self.save_cwnd(),
             Signal::FastRetransmit => {
                 self.save_cwnd();
                 self.repair.begin_recovery();
@@ -630,7 +640,16 @@ impl Control for Bbr {
         }
     }
 
+    fn on_recovery_exit(&mut self, _context: &Context, _exit: &RecoveryExit) {
+        if self.params.chains_recoveries {
+            self.is_leaving = true;
+        } else {
+            self.end_repair();
+        }
+    }
+
     fn on_undo(&mut self, context: &Context, undo: &Undo) {
+        self.is_leaving = false;
         (self.full_bandwidth, self.full_rounds) = (0.0, 0);
         self.forget_policer(context.now);
         self.end_repair();
@@ -660,7 +679,6 @@ impl Control for Bbr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RecoveryExit;
 
     const MSS: f64 = 1000.0;
     /// Bytes per second: with 40 ms, a BDP of 50 segments.

@@ -65,6 +65,8 @@ params! {
         /// Do so again after data that has arrived before, and after a time without data in order that is longer than the
         /// timeout which Linux derives from the handshake.
         quick_again: bool = false, "-", "[linux6 tcp_input.c]";
+        /// Acknowledge segments at once while the receive window grows, as with the buffers of Linux's defaults.
+        quick_growing: bool = false, "-", "[linux6 tcp_input.c]";
     }
 }
 

@@ -381,7 +381,12 @@ impl Access<'_> {
     }
 
     /// The same with this window after it, in bytes. The threshold is kept if it was reduced in this window of data.
-    pub(super) fn react_to_timeout_with(&mut self, flight_size: u64, loss_window: f64, reduces_threshold: bool) {
+    pub(super) fn react_to_timeout_with(
+        &mut self,
+        flight_size: u64,
+        loss_window: f64,
+        reduces_threshold: bool,
+    ) {
         let connection = &mut *self.connection;
         connection.ecn.on_reduction(connection.snd_max);
         let retransmitted_before = connection.scoreboard.head().is_some_and(|head| head.transmissions > 1);

@@ -92,6 +92,8 @@ pub(super) struct Connection {
     pub(super) mss: u32,
     /// Receive window and send buffer, whichever is smaller, in bytes.
     pub(super) max_window: f64,
+    /// What bounds the congestion window: the same, or nothing.
+    pub(super) most_cwnd: f64,
     /// Window after a timeout, in bytes.
     pub(super) loss_window: f64,
     /// A timeout also reduces the inflation of the window.
@@ -136,7 +138,7 @@ macro_rules! context_of {
         let mut context = Context::new($now, f64::from($connection.mss))
             .with_sent($connection.snd_una, $connection.snd_nxt)
             .with_flight_size(real($connection.snd_max - $connection.snd_una))
-            .with_max_window($connection.max_window)
+            .with_max_window($connection.most_cwnd)
             .with_rtts($connection.retransmission.srtt_or_infinity(), $connection.stats.rtt_min);
         context.inflation = $connection.duplicates.inflation;
         context.loss_window = $connection.loss_window;
@@ -206,6 +208,7 @@ impl Connection {
             congestion,
             mss,
             max_window,
+            most_cwnd: if params.window.is_bounded { max_window } else { f64::INFINITY },
             loss_window,
             reduces_inflation: params.window.reduction_base != ReductionBase::RealWindow,
             snd_una: 0,

@@ -34,7 +34,7 @@ use crate::delivery::{Rounds, WindowedMax};
 use crate::model::{Aggregation, Repair, follows_model};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, MARKED_FRACTION, PACING_GAIN};
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, Restart, Setup, Signal,
+    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RecoveryExit, Restart, Setup, Signal,
     Undo,
 };
 use bounds::Saved;
@@ -308,6 +308,10 @@ impl Control for Bbr3 {
 
     fn on_undo(&mut self, _context: &Context, undo: &Undo) {
         self.restore(undo);
+    }
+
+    fn on_recovery_exit(&mut self, _context: &Context, _exit: &RecoveryExit) {
+        self.end_repair();
     }
 
     fn on_restart(&mut self, context: &Context, _restart: &Restart) {

@@ -34,6 +34,7 @@ pub(super) fn defaults() -> TcpParams {
             timer: Time(40_000_000),
             quick: 16,
             quick_again: true,
+            quick_growing: true,
             ..DelayedAckParams::default()
         }),
         handshake: true,
@@ -42,6 +43,7 @@ pub(super) fn defaults() -> TcpParams {
             grow_per: GrowPer::Segment,
             reduction_base: ReductionBase::WholeWindow,
             validation: WindowValidation::Linux,
+            is_bounded: false,
             ..WindowRules::default()
         },
         ..super::classic::defaults()

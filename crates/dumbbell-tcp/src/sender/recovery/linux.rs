@@ -15,10 +15,10 @@
 //!
 //! Where it departs: reneging is not considered, and a probe counts as a retransmission in the network.
 
+use super::DeliveredBy;
+use super::prr::Reduction;
 use super::rack::Rack;
 use super::undo::{Finding, ForwardRecovery};
-use super::prr::Reduction;
-use super::DeliveredBy;
 use crate::config::recovery::RackRules;
 use crate::sender::access::Access;
 use crate::sender::timers::TimerKind;
@@ -80,14 +80,16 @@ impl Rack {
         self.machine.holds_back = false;
         let delivered = connection.scoreboard().delivered().saturating_sub(self.seen);
         self.seen = connection.scoreboard().delivered();
-        if let Some(from) = connection.scoreboard().deliveries().and_then(|deliveries| deliveries.reordered()) {
+        if let Some(from) = connection.scoreboard().deliveries().and_then(|deliveries| deliveries.reordered())
+        {
             self.machine.note_reordering(connection, from);
         }
         if self.probe.on_ack(connection, !is_advance) && !connection.in_recovery() && !connection.in_loss() {
             connection.reduce(Signal::FastRetransmit, false);
             connection.set_in_cwr(false);
         }
-        let was_armed = [TimerKind::Reordering, TimerKind::Probe].map(|kind| connection.timers().is_set(kind));
+        let was_armed =
+            [TimerKind::Reordering, TimerKind::Probe].map(|kind| connection.timers().is_set(kind));
         let mut begins = false;
         if self.look_back_of_linux(connection, is_advance) == Step::GoOn {
             begins = self.detect_of_linux(connection, delivered, is_advance);
@@ -141,7 +143,8 @@ impl Rack {
         if is_advance && may_undo {
             self.undo_of_linux(connection, !is_recovered);
         } else {
-            let original = connection.scoreboard().deliveries().map_or(u64::MAX, |deliveries| deliveries.original());
+            let original =
+                connection.scoreboard().deliveries().map_or(u64::MAX, |deliveries| deliveries.original());
             let has_new = self.forward != ForwardRecovery::Idle && connection.unsent_segment() > 0;
             let is_partial = is_advance && !is_recovered;
             let finding = self.forward.on_ack(self.rules.frto, original <= self.recover, is_partial, has_new);
@@ -178,8 +181,10 @@ impl Rack {
     /// Marks what is lost, and begins a recovery if anything is. True if one begins.
     fn detect_of_linux(&mut self, connection: &mut Access<'_>, delivered: u64, is_advance: bool) -> bool {
         self.mark_lost(connection);
-        let is_resent_lost =
-            connection.scoreboard_mut().deliveries_mut().is_some_and(|deliveries| deliveries.take_resent_lost());
+        let is_resent_lost = connection
+            .scoreboard_mut()
+            .deliveries_mut()
+            .is_some_and(|deliveries| deliveries.take_resent_lost());
         let begins = !connection.in_recovery()
             && if connection.in_loss() { is_resent_lost } else { connection.scoreboard().has_lost() };
         if begins {
@@ -220,7 +225,12 @@ impl Rack {
 
     /// A mark: the reduction begins unless one is in progress, and what is in progress is not undone (`tcp_enter_cwr`). False
     /// if the window must be reduced at once.
-    pub(super) fn on_mark_of_linux(&mut self, connection: &mut Access<'_>, delivered: u64, is_advance: bool) -> bool {
+    pub(super) fn on_mark_of_linux(
+        &mut self,
+        connection: &mut Access<'_>,
+        delivered: u64,
+        is_advance: bool,
+    ) -> bool {
         self.keep_window_at_undo();
         if connection.in_recovery() || connection.in_loss() || connection.in_cwr() {
             return true;
@@ -293,7 +303,8 @@ impl Rack {
 
     /// True if this ACK reports data that was sent before the oldest segment was last sent.
     fn reports_newer_than_head(&self, connection: &Access<'_>) -> bool {
-        let reported = connection.scoreboard().deliveries().and_then(|deliveries| deliveries.lowest_reported());
+        let reported =
+            connection.scoreboard().deliveries().and_then(|deliveries| deliveries.lowest_reported());
         let head = connection.scoreboard().head();
         reported.is_some_and(|sent_at| head.is_some_and(|head| sent_at < head.sent_at))
     }
@@ -346,7 +357,8 @@ impl Rack {
     /// threshold is reduced.
     pub(super) fn timeout_of_linux(&self, connection: &Access<'_>, has_expired: bool) -> (f64, bool) {
         let pipe = connection.scoreboard().pipe() as f64;
-        let is_reduced = connection.in_recovery() || connection.in_cwr() || connection.in_loss() && has_expired;
+        let is_reduced =
+            connection.in_recovery() || connection.in_cwr() || connection.in_loss() && has_expired;
         (pipe + f64::from(connection.mss()), !(is_reduced && self.recover > connection.snd_una()))
     }
 

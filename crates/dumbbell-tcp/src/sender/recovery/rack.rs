@@ -109,7 +109,12 @@ impl Rack {
     fn reordering_window(&self, connection: &Access<'_>) -> Time {
         let srtt = connection.srtt_or_infinity();
         connection.scoreboard().deliveries().map_or(Time::ZERO, |deliveries| {
-            self.window.length(&self.rules, deliveries, connection.in_recovery() || connection.in_loss(), srtt)
+            self.window.length(
+                &self.rules,
+                deliveries,
+                connection.in_recovery() || connection.in_loss(),
+                srtt,
+            )
         })
     }
 
@@ -283,8 +288,9 @@ impl Rack {
 
     /// True if the data in the network leaves room for a segment.
     fn has_room(&self, connection: &Access<'_>) -> bool {
-        let is_by_pipe =
-            connection.in_recovery() || connection.in_loss() || connection.duplicates().has_limited_transmit();
+        let is_by_pipe = connection.in_recovery()
+            || connection.in_loss()
+            || connection.duplicates().has_limited_transmit();
         let in_network = if is_by_pipe { connection.scoreboard().pipe() } else { connection.flight_size() };
         real(in_network + u64::from(connection.mss())) <= connection.cwnd()
     }

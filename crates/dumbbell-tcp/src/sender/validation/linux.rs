@@ -43,7 +43,13 @@ impl Use {
 
     /// The window halfway to what was used, in whole segments; `None` if all of it was used, or if losses or reordering
     /// keep the window. What is used counts anew.
-    pub(in crate::sender) fn approach(&mut self, now: Time, cwnd: f64, mss: f64, is_open: bool) -> Option<f64> {
+    pub(in crate::sender) fn approach(
+        &mut self,
+        now: Time,
+        cwnd: f64,
+        mss: f64,
+        is_open: bool,
+    ) -> Option<f64> {
         let used = real(self.used).max(self.initial_window);
         if !is_open {
             self.on_growth(now);

@@ -1,0 +1,180 @@
+//! When Linux acknowledges segments at once [linux6 tcp_input.c]: the first ones, after a long pause, after what has arrived
+//! before, and while the receive window grows.
+//!
+//! The window grows by two segments for each that arrives, up to what the receive buffer holds (`tcp_grow_window`). The
+//! buffer grows with what the application reads per round trip (`tcp_rcv_space_adjust`), which is at once here. Sizes are the
+//! defaults of `tcp_rmem`.
+//!
+//! Where it departs: the round-trip time is that of the handshake plus what the delay of data has risen since, instead of
+//! one measured by timestamps, and the overhead of buffers is a constant. The window that the sender knows is the whole
+//! buffer from the beginning.
+
+use crate::config::DelayedAck;
+use dumbbell_units::Time;
+
+/// Timeout of Linux before a round-trip time is known, and the least part of it beyond the round-trip time
+/// [linux6 tcp_input.c].
+const LINUX_TIMEOUT: Time = Time(1_000_000_000);
+const LINUX_MARGIN: Time = Time(200_000_000);
+
+/// Initial and largest receive buffer (`tcp_rmem`), in bytes.
+const BUFFER: u64 = 131_072;
+const MAX_BUFFER: u64 = 6_291_456;
+/// Part of a buffer that is window, in 256ths: before the first segment (`TCP_DEFAULT_SCALING_RATIO`), and with segments of
+/// 1448 bytes in buffers of 2304.
+const FIRST_RATIO: u64 = 65;
+const RATIO: u64 = 160;
+/// Smallest segment that makes the window grow, in bytes.
+const LEAST_SEGMENT: u64 = 128;
+
+/// The receive window as it grows, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Growth {
+    mss: u64,
+    /// What is advertised at most (`rcv_ssthresh`), and what it can grow to (`window_clamp`).
+    window: u64,
+    clamp: u64,
+    /// What the application reads per round trip (`rcvq_space`), what it has read in this one, and when it began.
+    space: u64,
+    copied: u64,
+    since: Time,
+    /// Delay of the first data.
+    first_delay: Time,
+}
+
+impl Growth {
+    fn new(mss: u64) -> Self {
+        let window = BUFFER * FIRST_RATIO / 256 / mss * mss;
+        Growth {
+            mss,
+            window,
+            clamp: (BUFFER * RATIO / 256).saturating_sub(mss),
+            space: 10 * mss,
+            copied: 0,
+            since: Time::NEVER,
+            first_delay: Time::ZERO,
+        }
+    }
+
+    /// A segment arrived. True if the window grows.
+    fn grow(&mut self, bytes: u64) -> bool {
+        if bytes < LEAST_SEGMENT || self.window >= self.clamp {
+            return false;
+        }
+        self.window = (self.window + 2 * self.mss.max(bytes)).min(self.clamp);
+        true
+    }
+
+    /// The application has read so many bytes that took `delay` to arrive, on a path with this round-trip time.
+    fn on_read(&mut self, now: Time, bytes: u64, delay: Time, rtt: Time) {
+        if self.since == Time::NEVER {
+            (self.since, self.first_delay) = (now, delay);
+        }
+        self.copied += bytes;
+        if now.since(self.since) < rtt + delay.since(self.first_delay) {
+            return;
+        }
+        if self.copied > self.space {
+            let mut window = 2 * self.copied + 16 * self.mss;
+            window += 2 * (window * (self.copied - self.space) / self.space);
+            self.clamp = self.clamp.max(window.min(MAX_BUFFER * RATIO / 256));
+            self.space = self.copied;
+        }
+        (self.copied, self.since) = (0, now);
+    }
+}
+
+/// When segments are acknowledged at once.
+#[derive(Clone, Debug)]
+pub(super) struct Quick {
+    /// Segments in order left of those.
+    left: u64,
+    /// Their number when they begin again; zero if they do not.
+    again: u64,
+    /// Longest time between data in order without a new beginning.
+    longest_gap: Time,
+    /// Arrival of the last request for a connection, until data follows.
+    opened: Time,
+    /// Arrival of the last data in order.
+    last: Time,
+    /// Round-trip time of the handshake.
+    rtt: Time,
+    growth: Option<Box<Growth>>,
+}
+
+impl Quick {
+    pub(super) fn new(params: &DelayedAck, mss: u64) -> Self {
+        let (left, again, grows) = match params {
+            DelayedAck::On(delayed) => {
+                (delayed.quick, if delayed.quick_again { delayed.quick } else { 0 }, delayed.quick_growing)
+            }
+            DelayedAck::Off => (0, 0, false),
+        };
+        Quick {
+            left,
+            again,
+            longest_gap: LINUX_TIMEOUT,
+            opened: Time::NEVER,
+            last: Time::NEVER,
+            rtt: Time::ZERO,
+            growth: grows.then(|| Box::new(Growth::new(mss))),
+        }
+    }
+
+    /// True if data in order makes a difference.
+    #[inline]
+    pub(super) fn is_adaptive(&self) -> bool {
+        self.again > 0 || self.growth.is_some()
+    }
+
+    /// A connection is requested.
+    pub(super) fn on_open(&mut self, now: Time) {
+        self.opened = now;
+    }
+
+    /// Data arrived in order after this delay. The first one ends the handshake, which gives the receiver its only round-trip
+    /// time, and with it the timeout: the variation begins with twice the round-trip time.
+    pub(super) fn on_data(&mut self, now: Time, delay: Time, bytes: u64) {
+        if self.opened < Time::NEVER {
+            self.rtt = now.since(std::mem::replace(&mut self.opened, Time::NEVER));
+            self.longest_gap = self.rtt + Time(2 * self.rtt.0).max(LINUX_MARGIN);
+        }
+        if now.since(self.last) > self.longest_gap {
+            self.begin();
+        }
+        self.last = now;
+        if let Some(growth) = &mut self.growth {
+            // As in the kernel, which sets a bit.
+            self.left |= u64::from(growth.grow(bytes));
+            growth.on_read(now, bytes, delay, self.rtt);
+        }
+    }
+
+    /// Data arrived out of order, and is acknowledged at once.
+    pub(super) fn on_out_of_order(&mut self, bytes: u64) {
+        if let Some(growth) = &mut self.growth {
+            self.left |= u64::from(growth.grow(bytes));
+        }
+        self.spend();
+    }
+
+    /// An acknowledgement is sent at once for another reason, and is one of these in Linux.
+    pub(super) fn spend(&mut self) {
+        if self.again > 0 {
+            self.take();
+        }
+    }
+
+    /// They begin again.
+    pub(super) fn begin(&mut self) {
+        self.left = self.left.max(self.again);
+    }
+
+    /// An acknowledgement is sent. True if it is one of these.
+    #[inline]
+    pub(super) fn take(&mut self) -> bool {
+        let has_any = self.left > 0;
+        self.left -= u64::from(has_any);
+        has_any
+    }
+}
