@@ -18,4 +18,4 @@ pub use config::{DelayedAck, Rules, Tcp, TcpParams, WireSizes};
 pub use receiver::Receiver;
 pub use rtt::HostClock;
 pub use segment::{AckSegment, DataSegment, SackBlocks};
-pub use sender::{Cause, Observation, Sender, SenderStats, TIMERS, TcpEvent, TcpEventKind};
+pub use sender::{Cause, Observation, Sender, SenderStats, TIMERS, TcpEvent, TcpEventKind, TcpInfo};

@@ -430,8 +430,8 @@ mod tests {
         assert_eq!([at(150, 0), at(150, 100), at(150, 200), at(150, 300)], [true, true, false, true]);
         assert_eq!([at(600, 400), at(600, 500)], [false, true]);
         assert_eq!([at(1051, 600), at(1051, 700), at(1051, 800)], [true, true, false]);
-        // What has arrived before has the same effect.
-        assert_eq!([at(1051, 0), at(1051, 900), at(1051, 1000), at(1051, 1100)], [true, true, true, false]);
+        // What has arrived before has the same effect; its own acknowledgement is one of them.
+        assert_eq!([at(1051, 0), at(1051, 900), at(1051, 1000), at(1051, 1100)], [true, true, false, true]);
         // Of 50 ms: 250 ms. Without a handshake: a second.
         for (has_handshake, gap) in [(true, 250), (false, 1000)] {
             let mut at = arrive(true, has_handshake);

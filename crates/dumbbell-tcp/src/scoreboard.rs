@@ -623,6 +623,15 @@ impl Scoreboard {
         below.into_iter().any(|sent| sent.flags & (LOST | SACKED) == LOST)
     }
 
+    /// Segments reported, lost whether retransmitted or not, and retransmitted, of those outstanding.
+    pub fn counts(&self) -> (u64, u64, u64) {
+        let count = |mask: u8, flags: u8| {
+            let matching = self.ring.iter().filter(|sent| sent.flags & mask == flags).count();
+            matching as u64
+        };
+        (count(SACKED, SACKED), count(SACKED | LOST, LOST), count(SACKED | RESENT, RESENT))
+    }
+
     /// True if the oldest segment counts as lost.
     pub fn is_head_lost(&self) -> bool {
         self.ring.front().is_some_and(|head| head.flags & LOST != 0 && !head.is_sacked())

@@ -29,7 +29,7 @@ mod unused;
 mod validation;
 
 pub use cause::Cause;
-pub use observation::{Observation, TIMERS};
+pub use observation::{Observation, TIMERS, TcpInfo};
 pub use stats::SenderStats;
 pub use trace::{TcpEvent, TcpEventKind};
 

@@ -57,7 +57,39 @@ impl Observation {
     }
 }
 
+/// The state of a sender in the terms of Linux's `TCP_INFO`, counted in segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// 0 for Open, 1 for Disorder, 2 for CWR, 3 for Recovery, 4 for Loss.
+    pub ca_state: u8,
+    /// Outstanding segments.
+    pub unacked: u64,
+    /// Of these, reported by selective acknowledgements.
+    pub sacked: u64,
+    /// Of these, considered lost, retransmitted or not.
+    pub lost: u64,
+    /// Of these, retransmitted.
+    pub retrans: u64,
+    /// Degree of reordering, and how often reordering was seen.
+    pub reordering: (u64, u64),
+}
+
 impl Sender {
+    /// The current state in the terms of `TCP_INFO`.
+    pub fn tcp_info(&self) -> TcpInfo {
+        let connection = &self.connection;
+        let (sacked, lost, retrans) = connection.scoreboard.counts();
+        let is_retransmitted = connection.scoreboard.head().is_some_and(|head| head.transmissions > 1);
+        let ca_state = match () {
+            () if connection.in_recovery => 3,
+            () if connection.in_loss => 4,
+            () if connection.in_cwr => 2,
+            () => u8::from(sacked + lost + retrans > 0 || is_retransmitted),
+        };
+        let unacked = connection.scoreboard.len() as u64;
+        TcpInfo { ca_state, unacked, sacked, lost, retrans, reordering: self.recovery.reordering() }
+    }
+
     /// The current state.
     pub fn observe(&self) -> Observation {
         let connection = &self.connection;

@@ -33,6 +33,8 @@ const MAX_REORDERING: u64 = 300;
 pub(super) struct StateMachine {
     /// Degree of reordering, in segments.
     reordering: u64,
+    /// How often it was seen.
+    seen: u64,
     /// A recovery has ended with this ACK.
     pub(super) has_left: bool,
     /// Nothing is retransmitted with this ACK.
@@ -43,7 +45,12 @@ pub(super) struct StateMachine {
 
 impl StateMachine {
     pub(super) fn new() -> Self {
-        StateMachine { reordering: REORDERING, has_left: false, holds_back: false, lost_before: 0 }
+        StateMachine { reordering: REORDERING, seen: 0, has_left: false, holds_back: false, lost_before: 0 }
+    }
+
+    /// The degree of reordering in segments, and how often it was seen.
+    pub(super) fn reordering(&self) -> (u64, u64) {
+        (self.reordering, self.seen)
     }
 
     /// True if the window also grows with reports (`tcp_may_raise_cwnd`).
@@ -59,6 +66,7 @@ impl StateMachine {
             return;
         }
         deliveries.set_reordering_seen();
+        self.seen += 1;
         let degree = (highest - from).div_ceil(u64::from(connection.mss()));
         self.reordering = self.reordering.max(degree.min(MAX_REORDERING));
     }

@@ -27,6 +27,7 @@ mod undo;
 
 use super::access::Access;
 use super::cause::Cause;
+use super::duplicates::DUPLICATE_THRESHOLD;
 use super::timers::TimerKind;
 use crate::config::recovery::{Properties, RecoveryRules, RecoverySpec, recoveries};
 use crate::segment::DataSegment;
@@ -118,6 +119,11 @@ pub(super) trait LossRecovery: Sized {
     /// reacts; otherwise the window is reduced at once.
     fn on_mark(&mut self, _connection: &mut Access<'_>, _delivered: u64, _is_advance: bool) -> bool {
         false
+    }
+
+    /// Optional: the degree of reordering in segments, and how often it was seen.
+    fn reordering(&self) -> (u64, u64) {
+        (u64::from(DUPLICATE_THRESHOLD), 0)
     }
 
     /// Optional: the window also grows with reports.
@@ -226,6 +232,10 @@ macro_rules! states {
                 is_advance: bool,
             ) -> bool {
                 match self { $( Recovery::$Type(recovery) => recovery.on_mark(connection, delivered, is_advance), )+ }
+            }
+
+            pub(super) fn reordering(&self) -> (u64, u64) {
+                match self { $( Recovery::$Type(recovery) => recovery.reordering(), )+ }
             }
 
             pub(super) fn grows_on_reports(&self) -> bool {

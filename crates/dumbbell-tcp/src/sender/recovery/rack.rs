@@ -346,6 +346,10 @@ impl LossRecovery for Rack {
         is_linux(&self.rules) && self.on_mark_of_linux(connection, delivered, is_advance)
     }
 
+    fn reordering(&self) -> (u64, u64) {
+        self.machine.reordering()
+    }
+
     fn grows_on_reports(&self) -> bool {
         is_linux(&self.rules) && self.machine.grows_on_reports()
     }
