@@ -106,6 +106,14 @@ pub trait Control {
     /// inflation.
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion);
 
+    /// Optional: the connection begins with this window in bytes, because requests for it were lost. By default, it becomes
+    /// the [`window`](Self::window).
+    fn on_initial_window(&mut self, cwnd: f64) {
+        if let Some(window) = self.window() {
+            window.cwnd = cwnd;
+        }
+    }
+
     /// Optional: the retransmission timer expired in a window of data whose threshold is reduced already. By default, the
     /// window becomes that after a timeout and the threshold remains; for an algorithm without a
     /// [`window`](Self::window), it is another [congestion event](Self::on_congestion).

@@ -148,6 +148,10 @@ macro_rules! follows_model {
             true
         }
 
+        fn on_initial_window(&mut self, cwnd: f64) {
+            self.cwnd = cwnd;
+        }
+
         fn on_ack(&mut self, context: &$crate::Context, ack: &$crate::Ack) {
             self.update(context, ack);
         }

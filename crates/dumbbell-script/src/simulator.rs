@@ -339,10 +339,11 @@ impl Host for Simulator {
             self.open();
             return Ok(());
         }
+        let timestamp_echo = self.echoed(segment)?;
         let sender = self.sender.as_mut().ok_or("a segment before the connection")?;
         if !self.is_open {
             self.is_open = true;
-            let ack = AckSegment { is_syn: true, timestamp_echo: now, ..AckSegment::of(0) };
+            let ack = AckSegment { is_syn: true, timestamp_echo, ..AckSegment::of(0) };
             sender.on_ack(now, &ack, Time::ZERO);
             if segment.flags.syn {
                 self.send_ack(&AckSegment::of(0));

@@ -421,6 +421,15 @@ impl RttEstimator {
         self.set_timeout();
     }
 
+    /// The timeout until there is a sample, without a back-off; for Linux only.
+    pub fn fall_back(&mut self, timeout: Time) {
+        if let TimerSpec::Linux(linux) = &mut self.spec {
+            linux.initial = timeout;
+            self.backoffs = 0;
+            self.set_timeout();
+        }
+    }
+
     /// Smoothed round-trip time in seconds, infinite before the first sample.
     #[inline]
     pub fn srtt_or_infinity(&self) -> f64 {

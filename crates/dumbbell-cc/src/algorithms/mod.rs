@@ -301,6 +301,11 @@ impl Algorithm {
         notify!(self, control => control.on_recovery_enter(context));
     }
 
+    /// See [`Control::on_initial_window`].
+    pub fn on_initial_window(&mut self, cwnd: f64) {
+        notify!(self, control => control.on_initial_window(cwnd));
+    }
+
     /// See [`Control::on_repeated_timeout`].
     pub fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
         notify!(self, control => control.on_repeated_timeout(context, congestion));

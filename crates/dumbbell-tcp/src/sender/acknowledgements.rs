@@ -3,7 +3,7 @@
 use super::Sender;
 use super::connection::Connection;
 use super::ecn::Marks;
-use super::opening::Phase;
+use super::opening::{FALLBACK_TIMEOUT, Phase};
 use super::recovery::{DeliveredBy, TimerRule};
 use super::timers::TimerKind;
 use crate::segment::AckSegment;
@@ -22,7 +22,7 @@ impl Sender {
         let connection = &mut self.connection;
         connection.burst.begin();
         if ack.is_syn {
-            connection.on_open(now);
+            connection.on_open(now, ack.timestamp_echo);
             return;
         }
         if connection.opening.phase != Phase::Open || ack.ack > connection.snd_max {
@@ -168,7 +168,7 @@ impl Sender {
 }
 
 impl Connection {
-    fn on_open(&mut self, now: Time) {
+    fn on_open(&mut self, now: Time, echo: Time) {
         if self.opening.phase == Phase::Opening {
             self.opening.phase = Phase::Open;
             self.opening.on_progress();
@@ -177,7 +177,25 @@ impl Connection {
             if self.stats.timeouts == 0 {
                 self.retransmission.on_open(self.opening.requested_at, now);
                 self.scoreboard.on_handshake(now.since(self.opening.requested_at));
+            } else if self.opening.is_linux() {
+                self.on_late_open(now, echo);
             }
+        }
+    }
+
+    /// A repeated request is answered, by the rules of Linux.
+    #[cold]
+    fn on_late_open(&mut self, now: Time, echo: Time) {
+        match self.retransmission.by_timestamps(echo, now) {
+            Some(rtt) => {
+                self.retransmission.on_open(Time(now.0.saturating_sub(rtt.0)), now);
+                self.scoreboard.on_handshake(rtt);
+            }
+            None => self.retransmission.fall_back(FALLBACK_TIMEOUT),
+        }
+        let echo = self.retransmission.has_timestamps().then_some(echo);
+        if self.opening.leaves_one_segment(self.stats.timeouts, echo) {
+            self.congestion.on_initial_window(f64::from(self.mss));
         }
     }
 

@@ -226,7 +226,7 @@ impl Connection {
             timers: Timers::new(),
             retransmission: RetransmissionTimer::new(params, clock),
             pacer: Pacer::new(mechanisms.spike_suppression, &params.pacing, now),
-            opening: Opening::new(params.handshake, now),
+            opening: Opening::new(params.handshake, params.opening, now),
             idle: Idle {
                 restarts: params.idle_restart,
                 last_sent: now,

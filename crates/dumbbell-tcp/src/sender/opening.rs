@@ -1,6 +1,10 @@
 //! Opening and giving up a connection.
 
+mod linux;
+
+use crate::config::OpeningRule;
 use dumbbell_units::Time;
+pub(super) use linux::FALLBACK_TIMEOUT;
 
 /// Retransmissions of one segment by the timer; the next timeout gives up the connection [RFC 1122 §4.2.3.5].
 const MAX_RETRANSMISSIONS: u32 = 12;
@@ -22,13 +26,30 @@ pub(super) struct Opening {
     /// When the last request was sent.
     pub(super) requested_at: Time,
     timeouts_in_a_row: u32,
+    /// When the first request was sent, and when the first timeout in a row expired.
+    first_requested_at: Time,
+    first_timeout_at: Time,
+    rule: OpeningRule,
 }
 
 impl Opening {
     /// A connection that starts at `now`, with a handshake or open at once.
-    pub(super) fn new(handshake: bool, now: Time) -> Self {
+    pub(super) fn new(handshake: bool, rule: OpeningRule, now: Time) -> Self {
         let phase = if handshake { Phase::MustOpen } else { Phase::Open };
-        Opening { phase, requested_at: now, timeouts_in_a_row: 0 }
+        Opening {
+            phase,
+            requested_at: now,
+            timeouts_in_a_row: 0,
+            first_requested_at: Time::NEVER,
+            first_timeout_at: Time::NEVER,
+            rule,
+        }
+    }
+
+    /// A request is sent.
+    pub(super) fn on_request(&mut self, now: Time) {
+        self.requested_at = now;
+        self.first_requested_at = self.first_requested_at.min(now);
     }
 
     /// Something arrived from the receiver.
@@ -38,12 +59,28 @@ impl Opening {
     }
 
     /// The retransmission timer expired. True if the connection is given up.
-    pub(super) fn on_timeout(&mut self) -> bool {
+    pub(super) fn on_timeout(&mut self, now: Time) -> bool {
         self.timeouts_in_a_row += 1;
-        let gives_up = self.timeouts_in_a_row > MAX_RETRANSMISSIONS;
+        if self.timeouts_in_a_row == 1 {
+            self.first_timeout_at = now;
+        }
+        let gives_up = match self.rule {
+            OpeningRule::Plain => self.timeouts_in_a_row > MAX_RETRANSMISSIONS,
+            OpeningRule::Linux => self.gives_up_in_linux(now),
+        };
         if gives_up {
             self.phase = Phase::GivenUp;
         }
         gives_up
+    }
+
+    /// True if the next timeout is twice this one.
+    pub(super) fn backs_off(&self) -> bool {
+        self.rule == OpeningRule::Plain || self.backs_off_in_linux()
+    }
+
+    /// True if the handshake has the rules of Linux.
+    pub(super) fn is_linux(&self) -> bool {
+        self.rule == OpeningRule::Linux
     }
 }

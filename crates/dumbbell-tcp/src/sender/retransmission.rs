@@ -94,6 +94,11 @@ impl RetransmissionTimer {
         self.estimator.sample(sent, now);
     }
 
+    /// The handshake gave no round-trip time: the timeout until there is one.
+    pub(super) fn fall_back(&mut self, timeout: Time) {
+        self.estimator.fall_back(timeout);
+    }
+
     /// A new segment that ends at `end` was sent.
     #[inline]
     pub(super) fn on_new_segment(&mut self, end: u64, now: Time) {

@@ -25,9 +25,12 @@ impl Sender {
     fn on_retransmission_timeout(&mut self, now: Time) {
         let Sender { connection, recovery } = self;
         connection.stats.timeouts += 1;
-        connection.retransmission.back_off();
+        let gives_up = connection.opening.on_timeout(now);
+        if connection.opening.backs_off() {
+            connection.retransmission.back_off();
+        }
         let cwnd_before = connection.congestion.cwnd();
-        if connection.opening.on_timeout() {
+        if gives_up {
             connection.note(now, TcpEventKind::Timeout, cwnd_before);
             connection.note(now, TcpEventKind::GiveUp, cwnd_before);
             connection.timers.stop_all();

@@ -57,7 +57,7 @@ impl Connection {
             return None;
         }
         self.opening.phase = Phase::Opening;
-        self.opening.requested_at = now;
+        self.opening.on_request(now);
         self.restart_retransmission_timer(now);
         let is_retransmission = self.stats.timeouts > 0;
         Some(DataSegment { is_retransmission, is_syn: true, ..DataSegment::new(0, 0) })
