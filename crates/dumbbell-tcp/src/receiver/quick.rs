@@ -20,10 +20,10 @@ const LINUX_MARGIN: Time = Time(200_000_000);
 /// Initial and largest receive buffer (`tcp_rmem`), in bytes.
 const BUFFER: u64 = 131_072;
 const MAX_BUFFER: u64 = 6_291_456;
-/// Part of a buffer that is window, in 256ths: before the first segment (`TCP_DEFAULT_SCALING_RATIO`), and with segments of
-/// 1448 bytes in buffers of 2304.
-const FIRST_RATIO: u64 = 65;
-const RATIO: u64 = 160;
+/// Largest window without a scale, to which the first one is bound.
+const FIRST_WINDOW: u64 = 65_535;
+/// Part of a buffer that is window, in 256ths, with segments of 1448 bytes in buffers of 2206 (`scaling_ratio`).
+const RATIO: u64 = 168;
 /// Smallest segment that makes the window grow, in bytes.
 const LEAST_SEGMENT: u64 = 128;
 
@@ -44,11 +44,11 @@ struct Growth {
 
 impl Growth {
     fn new(mss: u64) -> Self {
-        let window = BUFFER * FIRST_RATIO / 256 / mss * mss;
+        let window = FIRST_WINDOW / mss * mss;
         Growth {
             mss,
             window,
-            clamp: (BUFFER * RATIO / 256).saturating_sub(mss),
+            clamp: BUFFER * RATIO / 256,
             space: 10 * mss,
             copied: 0,
             since: Time::NEVER,
