@@ -3,7 +3,7 @@
 use crate::expression::{Expression, Operator, Statement};
 use crate::script::{Action, Argument, Call, Event, Flags, Moment, Script, Segment, TcpOption};
 use dumbbell_units::{Ecn, Time};
-use winnow::ascii::{dec_uint, digit1};
+use winnow::ascii::{dec_uint, digit1, multispace0};
 use winnow::combinator::{
     alt, cut_err, delimited, dispatch, fail, not, opt, peek, preceded, repeat, separated, terminated,
 };
@@ -133,7 +133,7 @@ fn event(text: &mut Text<'_>) -> ModalResult<Event> {
 /// Seconds with at most nine decimals.
 fn seconds(text: &mut Text<'_>) -> ModalResult<Time> {
     let whole = opt(digit1);
-    let decimals = opt(preceded('.', take_while(0..=9, '0'..='9')));
+    let decimals = opt(preceded('.', take_while(1..=9, '0'..='9')));
     let number = (whole, decimals).verify(|(whole, decimals): &(Option<&str>, Option<&str>)| {
         whole.is_some() || decimals.is_some_and(|decimals| !decimals.is_empty())
     });
@@ -351,14 +351,17 @@ fn expression(text: &mut Text<'_>) -> ModalResult<Expression> {
 /// An expression whose operators have at least this precedence.
 fn level(text: &mut Text<'_>, precedence: usize) -> ModalResult<Expression> {
     let Some(operators) = Operator::LEVELS.get(precedence) else { return operand(text) };
-    if precedence == NEGATIONS && opt((space, "not", peek(one_of([' ', '('])))).parse_next(text)?.is_some() {
+    if precedence == NEGATIONS
+        && opt((multispace0, "not", peek(one_of([' ', '('])))).parse_next(text)?.is_some()
+    {
         return level(text, precedence).map(|inner| Expression::Not(Box::new(inner)));
     }
     let mut left = level(text, precedence + 1)?;
     loop {
         let found = operators.iter().find_map(|(sign, operator)| {
             let mut ahead = *text;
-            (space, *sign).parse_next(&mut ahead).ok().map(|_: ((), &str)| (ahead, *operator))
+            let found: ModalResult<(&str, &str)> = (multispace0, *sign).parse_next(&mut ahead);
+            found.is_ok().then_some((ahead, *operator))
         });
         let Some((ahead, operator)) = found else { return Ok(left) };
         *text = ahead;
@@ -368,9 +371,9 @@ fn level(text: &mut Text<'_>, precedence: usize) -> ModalResult<Expression> {
 }
 
 fn operand(text: &mut Text<'_>) -> ModalResult<Expression> {
-    space.parse_next(text)?;
+    multispace0.parse_next(text)?;
     alt((
-        delimited('(', expression, (space, ')')),
+        delimited('(', expression, (multispace0, ')')),
         integer.map(Expression::Number),
         preceded('-', operand).map(|inner| Expression::Minus(Box::new(inner))),
         name.map(|name| Expression::Name(name.into())),
