@@ -128,7 +128,7 @@ impl Receiver {
     ) -> Option<AckSegment> {
         self.newest_queueing = Time::NEVER;
         if segment.is_syn {
-            self.quick.on_open(now);
+            self.quick.on_open(now, sent);
             return Some(AckSegment { is_syn: true, ..self.acknowledge(sent) });
         }
         match self.ecn {
@@ -155,11 +155,13 @@ impl Receiver {
                 return Some(self.acknowledge_again(segment, sent));
             }
         } else {
+            let before = self.rcv_nxt;
             self.rcv_nxt = end;
             if self.quick.is_adaptive() {
-                self.quick.on_data(now, now.since(sent), u64::from(segment.len));
+                self.quick.on_data(now, sent, u64::from(segment.len));
             }
             if self.out_of_order.is_empty() {
+                self.quick.on_read(now, sent, end - before);
                 if self.echoes_queueing {
                     self.newest_queueing = waited;
                 }
@@ -171,6 +173,7 @@ impl Receiver {
                 self.rcv_nxt = end.max(filled);
             }
             self.out_of_order.remove_below(self.rcv_nxt);
+            self.quick.on_read(now, sent, self.rcv_nxt - before);
             self.quick.spend();
         }
         Some(self.acknowledge_with(SackBlocks::default(), sent))

@@ -84,6 +84,9 @@ params! {
         /// Unit of the clock of timestamps. The congestion control is told of the round-trip time of data that was sent
         /// again, by timestamps, in whole units.
         timestamp_unit: Time = Time(1_000_000), "s", "[linux6 tcp_input.c]", |t| t.0 > 0, "a time above 0";
+        /// Clock of the timers of timeouts and probes, 4 ms for 250 Hz: they expire with the next tick, and those of 63 ticks
+        /// and more with one of every 8, then 64; 0 for exact timers.
+        tick: Time = Time(4_000_000), "s", "[linux6 kernel/time/timer.c]";
     }
 }
 
@@ -169,12 +172,26 @@ impl HostClock {
         self.after(period, now, at.since(now).0.div_ceil(period.0).saturating_add(1))
     }
 
+    /// When a timer of Linux expires that was set at `now` for so long: its wheel rounds the expiry up to units that grow
+    /// with the wait, and adds one (`calc_wheel_index`).
+    fn wheel(self, period: Time, now: Time, wait: Time) -> Time {
+        let ticks = wait.0.div_ceil(period.0);
+        let level = (0..WHEEL_LEVELS).take_while(|level| ticks >= 63 << (3 * level)).count() as u32;
+        let shift = 3 * level.min(WHEEL_LEVELS);
+        let expires = self.ticks(period, now).saturating_add(ticks);
+        let number = ((expires >> shift) + 1) << shift;
+        Time(self.phase(period).saturating_add((number - 1).saturating_mul(period.0)))
+    }
+
     /// The time of the `n`th tick after `now`, n at least 1.
     pub fn after(self, period: Time, now: Time, n: u64) -> Time {
         let number = self.ticks(period, now).saturating_add(n);
         Time(self.phase(period).saturating_add((number - 1).saturating_mul(period.0)))
     }
 }
+
+/// Levels of Linux's timer wheel above the first.
+const WHEEL_LEVELS: u32 = 8;
 
 /// Maximum number of doublings of the timeout of RFC 6298.
 const MAX_DOUBLINGS: u32 = 12;
@@ -236,6 +253,18 @@ impl RttEstimator {
     /// The clock of the host.
     pub fn clock(&self) -> HostClock {
         self.clock
+    }
+
+    /// When a timer expires that was set for `wait` and is due at `due`, by the timer wheel of Linux; `due` for other
+    /// environments.
+    pub fn expiry(&self, due: Time, wait: Time) -> Time {
+        match &self.spec {
+            TimerSpec::Linux(linux) if linux.tick.0 > 0 => {
+                let set = Time(due.0.saturating_sub(wait.0));
+                self.clock.wheel(linux.tick, set, wait).max(due)
+            }
+            _ => due,
+        }
     }
 
     /// True if [`sample_in_round`](Self::sample_in_round) makes use of round trips.

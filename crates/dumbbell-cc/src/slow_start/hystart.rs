@@ -25,6 +25,8 @@ params! {
         gap: Time = Time(2_000_000), "s", "[linux6 tcp_cubic.c]";
         /// Require a train of a full round-trip time plus 1 ms, as Linux does for a paced connection.
         paced: bool = false, "-", "[linux6 tcp_cubic.c]";
+        /// Added to the minimum round-trip time before it is halved, for segments sent back to back.
+        cushion: Time = Time(0), "s", "[linux6 tcp_cubic.c]";
         /// Leave slow start by the round-trip time.
         delay: bool = true, "-", "[linux6 tcp_cubic.c]";
         /// Minimum significant rise of the round-trip time.
@@ -35,6 +37,13 @@ params! {
         divisor: u64 = 8, "-", "[linux6 tcp_cubic.c]", |divisor| *divisor > 0, "a whole number above 0";
         /// Number of samples of a round before it is evaluated.
         samples: u64 = 8, "-", "[linux6 tcp_cubic.c]";
+    }
+}
+
+impl ClassicHyStartParams {
+    /// Those of Linux, which grants a connection that is not paced a half of the same time.
+    pub fn linux() -> Self {
+        ClassicHyStartParams { cushion: CUSHION, ..Self::default() }
     }
 }
 
@@ -69,7 +78,11 @@ impl ClassicHyStart {
         let mut is_full = false;
         if self.params.train && now.since(self.train) <= self.params.gap {
             self.train = now;
-            let most = if self.params.paced { self.delay_min + CUSHION } else { Time(self.delay_min.0 / 2) };
+            let most = if self.params.paced {
+                self.delay_min + CUSHION
+            } else {
+                Time((self.delay_min + self.params.cushion).0 / 2)
+            };
             is_full = now.since(self.round_begun) > most;
         }
         if self.params.delay {

@@ -2,3 +2,4 @@
 
 mod linux;
 mod parsing;
+mod verdicts;

@@ -5,9 +5,8 @@
 //! buffer grows with what the application reads per round trip (`tcp_rcv_space_adjust`), which is at once here. Sizes are the
 //! defaults of `tcp_rmem`.
 //!
-//! Where it departs: the round-trip time is that of the handshake plus what the delay of data has risen since, instead of
-//! one measured by timestamps, and the overhead of buffers is a constant. The window that the sender knows is the whole
-//! buffer from the beginning.
+//! Where it departs: an acknowledgement is assumed to take as long to the sender as the answer to the connection request,
+//! and the overhead of buffers is a constant. The window that the sender knows is the whole buffer from the beginning.
 
 use crate::config::DelayedAck;
 use dumbbell_units::Time;
@@ -27,6 +26,37 @@ const RATIO: u64 = 168;
 /// Smallest segment that makes the window grow, in bytes.
 const LEAST_SEGMENT: u64 = 128;
 
+/// Clock of timestamps.
+const TIMESTAMP: Time = Time(1_000_000);
+
+/// The receiver's round-trip time, by timestamps: the minimum, or else an average of eight (`tcp_rcv_rtt_update`).
+#[derive(Clone, Copy, Debug, Default)]
+struct ReceiverRtt {
+    /// Eight times the round-trip time in ns; 0 before the first.
+    eighths: u64,
+    /// The last timestamp echoed.
+    echo: u64,
+}
+
+impl ReceiverRtt {
+    /// A segment arrived that echoes an acknowledgement sent at this time.
+    fn sample(&mut self, now: Time, echoed: Time) {
+        let echo = echoed.0 / TIMESTAMP.0;
+        if self.eighths > 0 && echo == self.echo {
+            return;
+        }
+        self.echo = echo;
+        let rtt = (now.0 / TIMESTAMP.0).saturating_sub(echo) * TIMESTAMP.0;
+        if rtt == 0 {
+            return;
+        }
+        self.eighths = match 8 * rtt {
+            eighths if self.eighths == 0 || eighths < self.eighths => eighths,
+            _ => self.eighths - self.eighths / 8 + rtt,
+        };
+    }
+}
+
 /// The receive window as it grows, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Growth {
@@ -38,8 +68,9 @@ struct Growth {
     space: u64,
     copied: u64,
     since: Time,
-    /// Delay of the first data.
-    first_delay: Time,
+    rtt: ReceiverRtt,
+    /// Time from an acknowledgement to the data that it releases, less the delay of that data.
+    way_back: Time,
 }
 
 impl Growth {
@@ -52,8 +83,15 @@ impl Growth {
             space: 10 * mss,
             copied: 0,
             since: Time::NEVER,
-            first_delay: Time::ZERO,
+            rtt: ReceiverRtt::default(),
+            way_back: Time::ZERO,
         }
+    }
+
+    /// The first data follows a handshake that was requested at this time, after this delay of the request.
+    fn on_open(&mut self, sent: Time, opened: Time, request_delay: Time) {
+        self.way_back = sent.since(opened);
+        self.since = sent + request_delay;
     }
 
     /// A segment arrived. True if the window grows.
@@ -65,13 +103,14 @@ impl Growth {
         true
     }
 
-    /// The application has read so many bytes that took `delay` to arrive, on a path with this round-trip time.
-    fn on_read(&mut self, now: Time, bytes: u64, delay: Time, rtt: Time) {
+    /// The application has read so many bytes that were sent at this time.
+    fn on_read(&mut self, now: Time, bytes: u64, sent: Time) {
         if self.since == Time::NEVER {
-            (self.since, self.first_delay) = (now, delay);
+            self.since = now;
         }
         self.copied += bytes;
-        if now.since(self.since) < rtt + delay.since(self.first_delay) {
+        self.rtt.sample(now, Time(sent.0.saturating_sub(self.way_back.0)));
+        if self.rtt.eighths == 0 || now.since(self.since).0 < self.rtt.eighths / 8 {
             return;
         }
         if self.copied > self.space {
@@ -95,10 +134,10 @@ pub(super) struct Quick {
     longest_gap: Time,
     /// Arrival of the last request for a connection, until data follows.
     opened: Time,
+    /// Delay of that request.
+    request_delay: Time,
     /// Arrival of the last data in order.
     last: Time,
-    /// Round-trip time of the handshake.
-    rtt: Time,
     growth: Option<Box<Growth>>,
 }
 
@@ -115,8 +154,8 @@ impl Quick {
             again,
             longest_gap: LINUX_TIMEOUT,
             opened: Time::NEVER,
+            request_delay: Time::ZERO,
             last: Time::NEVER,
-            rtt: Time::ZERO,
             growth: grows.then(|| Box::new(Growth::new(mss))),
         }
     }
@@ -128,16 +167,20 @@ impl Quick {
     }
 
     /// A connection is requested.
-    pub(super) fn on_open(&mut self, now: Time) {
-        self.opened = now;
+    pub(super) fn on_open(&mut self, now: Time, sent: Time) {
+        (self.opened, self.request_delay) = (now, now.since(sent));
     }
 
-    /// Data arrived in order after this delay. The first one ends the handshake, which gives the receiver its only round-trip
+    /// Data that was sent at this time arrived in order. The first one ends the handshake, which gives the receiver its only round-trip
     /// time, and with it the timeout: the variation begins with twice the round-trip time.
-    pub(super) fn on_data(&mut self, now: Time, delay: Time, bytes: u64) {
+    pub(super) fn on_data(&mut self, now: Time, sent: Time, bytes: u64) {
         if self.opened < Time::NEVER {
-            self.rtt = now.since(std::mem::replace(&mut self.opened, Time::NEVER));
-            self.longest_gap = self.rtt + Time(2 * self.rtt.0).max(LINUX_MARGIN);
+            let opened = std::mem::replace(&mut self.opened, Time::NEVER);
+            let rtt = now.since(opened);
+            self.longest_gap = rtt + Time(2 * rtt.0).max(LINUX_MARGIN);
+            if let Some(growth) = &mut self.growth {
+                growth.on_open(sent, opened, self.request_delay);
+            }
         }
         if now.since(self.last) > self.longest_gap {
             self.begin();
@@ -146,7 +189,13 @@ impl Quick {
         if let Some(growth) = &mut self.growth {
             // As in the kernel, which sets a bit.
             self.left |= u64::from(growth.grow(bytes));
-            growth.on_read(now, bytes, delay, self.rtt);
+        }
+    }
+
+    /// The application reads so many bytes, the first of which were sent at this time.
+    pub(super) fn on_read(&mut self, now: Time, sent: Time, bytes: u64) {
+        if let Some(growth) = &mut self.growth {
+            growth.on_read(now, bytes, sent);
         }
     }
 

@@ -19,6 +19,8 @@ pub(super) struct RetransmissionTimer {
     counts_rounds: bool,
     /// Every delivery of data sent once gives a sample.
     samples_deliveries: bool,
+    /// When the timeout and the probe that were due last expire, by the timer wheel of Linux.
+    expiries: [Time; 2],
 }
 
 impl RetransmissionTimer {
@@ -26,6 +28,7 @@ impl RetransmissionTimer {
         let estimator = RttEstimator::new(&params.timer, clock);
         RetransmissionTimer {
             counts_rounds: estimator.counts_rounds(),
+            expiries: [Time::NEVER; 2],
             samples_deliveries: estimator.counts_rounds() && params.recovery.is_of_linux(),
             round_end: 0,
             estimator,
@@ -39,6 +42,19 @@ impl RetransmissionTimer {
     #[inline]
     pub(super) fn has_timestamps(&self) -> bool {
         self.timestamps
+    }
+
+    /// A timeout, or a probe, is due. When it expires if that is later: a timer wheel has its own clock.
+    pub(super) fn expires_later(&mut self, due: Time, is_probe: bool) -> Option<Time> {
+        let known = &mut self.expiries[usize::from(is_probe)];
+        if *known == due {
+            return None;
+        }
+        let srtt = self.estimator.srtt_or_infinity();
+        let wait =
+            if is_probe && srtt.is_finite() { Time::from_secs(2.0 * srtt) } else { self.estimator.timeout() };
+        *known = self.estimator.expiry(due, wait);
+        (*known > due).then_some(*known)
     }
 
     /// True if every delivery of data sent once gives a sample, as in Linux.

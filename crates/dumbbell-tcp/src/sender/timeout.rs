@@ -2,6 +2,7 @@
 
 use super::Sender;
 use super::cause::Cause;
+use super::connection::Connection;
 use super::opening::Phase;
 use super::timers::TimerKind;
 use super::trace::TcpEventKind;
@@ -12,12 +13,15 @@ impl Sender {
     pub fn on_deadline(&mut self, now: Time) {
         self.connection.burst.begin();
         for kind in [TimerKind::Reordering, TimerKind::Probe] {
-            if self.connection.timers.has_expired(kind, now) {
+            if self.connection.timers.has_expired(kind, now)
+                && !(kind == TimerKind::Probe && self.connection.waits_for_wheel(kind, now))
+            {
                 self.connection.timers.stop(kind);
                 self.recovery.on_timer(&mut self.connection.access(now), kind);
             }
         }
-        if self.connection.timers.has_expired(TimerKind::Retransmission, now) {
+        let kind = TimerKind::Retransmission;
+        if self.connection.timers.has_expired(kind, now) && !self.connection.waits_for_wheel(kind, now) {
             self.on_retransmission_timeout(now);
         }
     }
@@ -54,5 +58,17 @@ impl Sender {
         }
         connection.restart_retransmission_timer(now);
         connection.take_pacing_rate();
+    }
+}
+
+impl Connection {
+    /// True if an expired timer goes on until its wheel turns.
+    fn waits_for_wheel(&mut self, kind: TimerKind, now: Time) -> bool {
+        let due = self.timers.deadline(kind);
+        let later = self.retransmission.expires_later(due, kind == TimerKind::Probe).filter(|at| *at > now);
+        if let Some(at) = later {
+            self.timers.set(kind, at);
+        }
+        later.is_some()
     }
 }

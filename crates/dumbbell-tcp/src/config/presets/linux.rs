@@ -17,6 +17,7 @@ use dumbbell_cc::algorithms::dctcp::DctcpParams;
 use dumbbell_cc::algorithms::htcp::HtcpParams;
 use dumbbell_cc::algorithms::scalable::ScalableParams;
 use dumbbell_cc::algorithms::veno::VenoSamples;
+use dumbbell_cc::slow_start::hystart::ClassicHyStartParams;
 use dumbbell_cc::{
     AlgorithmSpec, GrowPer, Growth, ReductionBase, SlowStartSpec, WindowRules, WindowValidation,
 };
@@ -84,7 +85,7 @@ pub(super) fn adapt(params: &mut TcpParams) {
     match &mut params.congestion {
         AlgorithmSpec::Cubic(cubic) => {
             *cubic = CubicParams::linux();
-            *slow_start = SlowStartSpec::named("hystart").unwrap_or(*slow_start);
+            *slow_start = SlowStartSpec::ClassicHyStart(ClassicHyStartParams::linux());
         }
         AlgorithmSpec::Bbr(bbr) => *bbr = BbrParams::linux(),
         AlgorithmSpec::Dctcp(dctcp) => *dctcp = DctcpParams::linux(),
