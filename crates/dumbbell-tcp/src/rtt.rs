@@ -72,7 +72,7 @@ impl RfcTimer {
 }
 
 params! {
-    /// The estimator of Linux: every sample counts, a falling round-trip time raises the variation little, and the largest
+    /// The timeouts of Linux, also of connection requests. Its estimator: every sample counts, a falling round-trip time raises the variation little, and the largest
     /// variation of a round trip counts [linux6 tcp_input.c].
     pub struct LinuxTimer {
         /// Smallest variation that is added to the smoothed round-trip time.

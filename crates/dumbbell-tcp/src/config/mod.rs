@@ -128,19 +128,6 @@ choice! {
     }
 }
 
-choice! {
-    /// What lost connection requests lead to, and when a connection is given up.
-    pub enum OpeningRule {
-        /// Each timeout doubles the next. A connection is given up after twelve retransmissions of one segment
-        /// (RFC 1122 §4.2.3.5).
-        Plain = "plain",
-        /// As in Linux: the first five requests are a second apart, a repeated one is timed by timestamps, and more than one
-        /// repetition leaves an initial window of one segment. The connection is given up after ten repetitions, or when data
-        /// has been retransmitted for 924.6 s.
-        Linux = "linux",
-    }
-}
-
 params! {
     /// Bytes that headers add on the wire.
     pub struct Headers {
@@ -210,8 +197,6 @@ params! {
         ecn: EcnMode = EcnMode::Off, "-", "[RFC 3168 §6.1]";
         /// Open with a three-way handshake.
         handshake: bool = true, "-", "[RFC 9293 §3.5]";
-        /// What lost connection requests lead to, and when a connection is given up.
-        opening: OpeningRule = OpeningRule::Plain, "-", "[RFC 1122 §4.2.3.5; linux6 tcp_timer.c]";
         /// Reduce a window that is not used, as `window.validation` says: by default, restart from the initial window after
         /// an idle period of one retransmission timeout.
         idle_restart: bool = true, "-", "[RFC 5681 §4.1]";

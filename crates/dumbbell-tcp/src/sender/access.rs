@@ -98,12 +98,12 @@ impl Access<'_> {
     /// The window falls in proportion to what is delivered, because of a mark.
     #[inline]
     pub(super) fn in_cwr(&self) -> bool {
-        self.connection.in_cwr
+        self.connection.phases.cwr
     }
 
     /// The reduction for a mark begins or ends.
     pub(super) fn set_in_cwr(&mut self, in_cwr: bool) {
-        self.connection.in_cwr = in_cwr;
+        self.connection.phases.cwr = in_cwr;
     }
 
     /// The retransmission timeout with its back-off.
@@ -114,12 +114,12 @@ impl Access<'_> {
     /// What was lost at a timeout is being repaired.
     #[inline]
     pub(super) fn in_loss(&self) -> bool {
-        self.connection.in_loss
+        self.connection.phases.loss
     }
 
     /// The repair after a timeout begins or ends.
     pub(super) fn set_in_loss(&mut self, in_loss: bool) {
-        self.connection.in_loss = in_loss;
+        self.connection.phases.loss = in_loss;
     }
 
     /// Congestion window with its inflation, in bytes.
@@ -401,7 +401,7 @@ impl Access<'_> {
             connection.congestion.on_repeated_timeout(&context, &congestion);
         }
         connection.in_recovery = false;
-        connection.in_cwr = false;
+        connection.phases.cwr = false;
         connection.duplicates.inflation = 0.0;
         connection.duplicates.forget_limited_bytes();
     }
@@ -409,7 +409,7 @@ impl Access<'_> {
     /// Unless a timeout also reduces the inflation of a recovery, the window that is reduced excludes the inflation and
     /// the segments granted by limited transmit. Bytes `deflated` by partial ACKs remain deducted.
     pub(super) fn exclude_inflation(&mut self, deflated: f64) {
-        if !(self.in_recovery() && self.connection.reduces_inflation) {
+        if !(self.in_recovery() && self.connection.duplicates.are_reduced) {
             self.duplicates_mut().inflation = -deflated;
         }
     }

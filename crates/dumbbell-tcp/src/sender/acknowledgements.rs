@@ -84,7 +84,7 @@ impl Sender {
             }
             let grows = recovery.grows_on_reports()
                 && !connection.in_recovery
-                && !connection.in_cwr
+                && !connection.phases.cwr
                 && connection.scoreboard.delivered() > before.0
                 && !connection.congestion.is_model_based();
             connection.announce_duplicate(now, ack, before, rtt, grows);
@@ -137,7 +137,7 @@ impl Sender {
         if is_signal && !is_taken && !connection.in_recovery {
             connection.reduce(now, Signal::EcnEcho, false);
         }
-        in_recovery |= connection.in_cwr;
+        in_recovery |= connection.phases.cwr;
         let event = Ack::new(ack.ack, acked)
             .with_rtt(rtt)
             .with_queueing(ack.queueing().map(|forward| Queueing { forward, backward: waited }))

@@ -12,12 +12,10 @@ use super::trace::{TcpEventKind, Trace};
 use super::validation::Validation;
 use super::{SenderStats, opening::Opening};
 use crate::config::{EcnMode, TcpParams};
-use crate::rtt::HostClock;
+use crate::rtt::{HostClock, TimerSpec};
 use crate::scoreboard::Scoreboard;
 use crate::segment::{AckSegment, DataSegment};
-use dumbbell_cc::{
-    Ack, Algorithm, Congestion, Context, ReductionBase, Restart, SentSegment, Setup, Signal, WindowValidation,
-};
+use dumbbell_cc::{Ack, Algorithm, Congestion, Context, ReductionBase, Restart, SentSegment, Setup, Signal};
 use dumbbell_units::math::{least, real};
 use dumbbell_units::{Stream, Time};
 
@@ -31,6 +29,15 @@ pub(super) struct Resend {
     pub(super) head: Option<Cause>,
     /// Why the connection last went back to the oldest segment.
     pub(super) went_back: Cause,
+}
+
+/// Phases of a recovery that detects losses by time, besides the fast recovery.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Phases {
+    /// The window falls in proportion to what is delivered, because of a mark (CWR).
+    pub(super) cwr: bool,
+    /// What was considered lost at a timeout is being repaired.
+    pub(super) loss: bool,
 }
 
 /// Segments sent on the current event, and their limit.
@@ -92,12 +99,8 @@ pub(super) struct Connection {
     pub(super) mss: u32,
     /// Receive window and send buffer, whichever is smaller, in bytes.
     pub(super) max_window: f64,
-    /// What bounds the congestion window: the same, or nothing.
-    pub(super) most_cwnd: f64,
     /// Window after a timeout, in bytes.
     pub(super) loss_window: f64,
-    /// A timeout also reduces the inflation of the window.
-    pub(super) reduces_inflation: bool,
 
     pub(super) snd_una: u64,
     pub(super) snd_nxt: u64,
@@ -110,10 +113,7 @@ pub(super) struct Connection {
     pub(super) duplicates: Duplicates,
     /// A fast recovery is in progress.
     pub(super) in_recovery: bool,
-    /// The window falls in proportion to what is delivered, because of a mark (CWR).
-    pub(super) in_cwr: bool,
-    /// What a recovery that detects losses by time considered lost at a timeout is being repaired.
-    pub(super) in_loss: bool,
+    pub(super) phases: Phases,
     pub(super) resend: Resend,
     pub(super) burst: Burst,
 
@@ -138,7 +138,7 @@ macro_rules! context_of {
         let mut context = Context::new($now, f64::from($connection.mss))
             .with_sent($connection.snd_una, $connection.snd_nxt)
             .with_flight_size(real($connection.snd_max - $connection.snd_una))
-            .with_max_window($connection.most_cwnd)
+            .with_max_window($connection.limits.most_cwnd)
             .with_rtts($connection.retransmission.srtt_or_infinity(), $connection.stats.rtt_min);
         context.inflation = $connection.duplicates.inflation;
         context.loss_window = $connection.loss_window;
@@ -208,32 +208,33 @@ impl Connection {
             congestion,
             mss,
             max_window,
-            most_cwnd: if params.window.is_bounded { max_window } else { f64::INFINITY },
             loss_window,
-            reduces_inflation: params.window.reduction_base != ReductionBase::RealWindow,
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,
             send_queue: SendQueue::new(params.nagle, mss, max_window),
             scoreboard,
             next_index: 0,
-            duplicates: Duplicates::new(params.limited_transmit, recovery.stops_on_duplicates),
+            duplicates: Duplicates::new(
+                params.limited_transmit,
+                recovery.stops_on_duplicates,
+                params.window.reduction_base != ReductionBase::RealWindow,
+            ),
             in_recovery: false,
-            in_cwr: false,
-            in_loss: false,
+            phases: Phases::default(),
             resend: Resend { head: None, went_back: Cause::Timeout },
             burst: Burst { sent: 0, limit: if mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX } },
             timers: Timers::new(),
             retransmission: RetransmissionTimer::new(params, clock),
             pacer: Pacer::new(mechanisms.spike_suppression, &params.pacing, now),
-            opening: Opening::new(params.handshake, params.opening, now),
+            opening: Opening::new(params.handshake, matches!(params.timer, TimerSpec::Linux(_)), now),
             idle: Idle {
                 restarts: params.idle_restart,
                 last_sent: now,
                 validation: Validation::new(params, initial_window, now),
             },
             rounds: Rounds::default(),
-            limits: Limits::new(params.window.validation == WindowValidation::Linux),
+            limits: Limits::new(&params.window, max_window),
             ecn,
             stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
             trace: None,

@@ -18,11 +18,13 @@ pub(super) struct Duplicates {
     limited_bytes: u64,
     /// True if the first two stop the sender.
     stop_sender: bool,
+    /// A timeout also reduces the inflation of the window.
+    pub(super) are_reduced: bool,
 }
 
 impl Duplicates {
-    pub(super) fn new(limited_transmit: bool, stop_sender: bool) -> Self {
-        Duplicates { count: 0, inflation: 0.0, limited_transmit, limited_bytes: 0, stop_sender }
+    pub(super) fn new(limited_transmit: bool, stop_sender: bool, are_reduced: bool) -> Self {
+        Duplicates { count: 0, inflation: 0.0, limited_transmit, limited_bytes: 0, stop_sender, are_reduced }
     }
 
     /// True if currently only retransmissions are sent.

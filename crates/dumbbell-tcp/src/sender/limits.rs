@@ -5,11 +5,13 @@
 //! acknowledged. In slow start, the window also limits the sender if more than half of it was in use, because a window
 //! that doubles is not used up at once. Linux has the same rules.
 
-use dumbbell_cc::Algorithm;
+use dumbbell_cc::{Algorithm, WindowRules, WindowValidation};
 
 /// Use of the congestion window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limits {
+    /// Bound of the congestion window, in bytes: what the buffers of both ends allow, or none.
+    pub(super) most_cwnd: f64,
     /// Only a full window or new data says something of its use (`tcp_write_xmit`).
     needs_news: bool,
     /// First byte never sent at the last pause.
@@ -23,9 +25,10 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// The use of a window that nothing was sent with; by the rules of Linux if `is_linux`.
-    pub(super) fn new(is_linux: bool) -> Self {
-        Limits { needs_news: is_linux, ..Limits::default() }
+    /// The use of a window that nothing was sent with. The buffers of both ends allow `max_window` bytes.
+    pub(super) fn new(rules: &WindowRules, max_window: f64) -> Self {
+        let most_cwnd = if rules.is_bounded { max_window } else { f64::INFINITY };
+        Limits { most_cwnd, needs_news: rules.validation == WindowValidation::Linux, ..Limits::default() }
     }
 
     /// True if a pause says something of the use of the window: always, or by the rules of Linux if the window is full

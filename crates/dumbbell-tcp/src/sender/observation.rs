@@ -82,8 +82,8 @@ impl Sender {
         let is_retransmitted = connection.scoreboard.head().is_some_and(|head| head.transmissions > 1);
         let ca_state = match () {
             () if connection.in_recovery => 3,
-            () if connection.in_loss => 4,
-            () if connection.in_cwr => 2,
+            () if connection.phases.loss => 4,
+            () if connection.phases.cwr => 2,
             () => u8::from(sacked + lost + retrans > 0 || is_retransmitted),
         };
         let unacked = connection.scoreboard.len() as u64;
@@ -120,7 +120,7 @@ impl Sender {
         if self.connection.opening.phase != Phase::Open {
             return Cause::Handshake;
         }
-        let Connection { resend, in_recovery, in_loss, .. } = &self.connection;
-        resend.head.or_else(|| self.recovery.cause(*in_recovery, *in_loss)).unwrap_or(resend.went_back)
+        let Connection { resend, in_recovery, phases, .. } = &self.connection;
+        resend.head.or_else(|| self.recovery.cause(*in_recovery, phases.loss)).unwrap_or(resend.went_back)
     }
 }

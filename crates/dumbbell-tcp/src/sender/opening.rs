@@ -2,7 +2,6 @@
 
 mod linux;
 
-use crate::config::OpeningRule;
 use dumbbell_units::Time;
 pub(super) use linux::FALLBACK_TIMEOUT;
 
@@ -29,12 +28,13 @@ pub(super) struct Opening {
     /// When the first request was sent, and when the first timeout in a row expired.
     first_requested_at: Time,
     first_timeout_at: Time,
-    rule: OpeningRule,
+    /// Requests and giving up have the rules of Linux.
+    is_linux: bool,
 }
 
 impl Opening {
     /// A connection that starts at `now`, with a handshake or open at once.
-    pub(super) fn new(handshake: bool, rule: OpeningRule, now: Time) -> Self {
+    pub(super) fn new(handshake: bool, is_linux: bool, now: Time) -> Self {
         let phase = if handshake { Phase::MustOpen } else { Phase::Open };
         Opening {
             phase,
@@ -42,7 +42,7 @@ impl Opening {
             timeouts_in_a_row: 0,
             first_requested_at: Time::NEVER,
             first_timeout_at: Time::NEVER,
-            rule,
+            is_linux,
         }
     }
 
@@ -64,9 +64,10 @@ impl Opening {
         if self.timeouts_in_a_row == 1 {
             self.first_timeout_at = now;
         }
-        let gives_up = match self.rule {
-            OpeningRule::Plain => self.timeouts_in_a_row > MAX_RETRANSMISSIONS,
-            OpeningRule::Linux => self.gives_up_in_linux(now),
+        let gives_up = if self.is_linux {
+            self.gives_up_in_linux(now)
+        } else {
+            self.timeouts_in_a_row > MAX_RETRANSMISSIONS
         };
         if gives_up {
             self.phase = Phase::GivenUp;
@@ -76,11 +77,11 @@ impl Opening {
 
     /// True if the next timeout is twice this one.
     pub(super) fn backs_off(&self) -> bool {
-        self.rule == OpeningRule::Plain || self.backs_off_in_linux()
+        !self.is_linux || self.backs_off_in_linux()
     }
 
     /// True if the handshake has the rules of Linux.
     pub(super) fn is_linux(&self) -> bool {
-        self.rule == OpeningRule::Linux
+        self.is_linux
     }
 }

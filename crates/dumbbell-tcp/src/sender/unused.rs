@@ -21,7 +21,7 @@ impl Connection {
         if self.congestion.is_model_based() || !usage.is_unlimited_for(self.retransmission.timeout(), now) {
             return;
         }
-        let is_open = !self.in_recovery && !self.in_loss && !self.scoreboard.has_sacked();
+        let is_open = !self.in_recovery && !self.phases.loss && !self.scoreboard.has_sacked();
         if let Some(window) = usage.approach(now, self.congestion.cwnd(), f64::from(self.mss), is_open) {
             self.shrink_unused(now, window);
         }

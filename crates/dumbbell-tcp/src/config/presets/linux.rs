@@ -9,7 +9,7 @@
 //! first 4 bytes.
 
 use crate::config::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackForm, RackRules, RecoverySpec};
-use crate::config::{DelayedAck, DelayedAckParams, Headers, OpeningRule, TcpParams};
+use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
 use crate::rtt::{LinuxTimer, TimerSpec};
 use dumbbell_cc::algorithms::bbr::BbrParams;
 use dumbbell_cc::algorithms::cubic::CubicParams;
@@ -39,7 +39,6 @@ pub(super) fn defaults() -> TcpParams {
             ..DelayedAckParams::default()
         }),
         handshake: true,
-        opening: OpeningRule::Linux,
         window: WindowRules {
             growth: Growth::Segments,
             grow_per: GrowPer::Segment,

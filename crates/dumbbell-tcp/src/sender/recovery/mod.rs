@@ -12,7 +12,6 @@
 
 mod fast;
 mod fine;
-mod linux;
 mod newreno;
 mod ns2_sack;
 mod ns2_vegas;

@@ -15,7 +15,8 @@
 //! would also adapt the timer. A probe that is sent while the pacer waits is paced too. Reneging is
 //! not considered.
 
-use super::linux::{StateMachine, is_linux};
+mod linux;
+
 use super::probe::{ProbeTimes, TailProbe};
 use super::prr::Reduction;
 use super::undo::{Finding, ForwardRecovery, Reaction};
@@ -29,10 +30,11 @@ use crate::sender::timers::TimerKind;
 use dumbbell_cc::Signal;
 use dumbbell_units::Time;
 use dumbbell_units::math::real;
+use linux::{StateMachine, is_linux};
 
 /// The reordering window [RFC 8985 §6.2 step 4].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ReorderingWindow {
+struct ReorderingWindow {
     /// Quarters of the minimum round-trip time.
     multiple: u64,
     /// Recoveries until the multiple is 1 again.
@@ -47,7 +49,7 @@ impl ReorderingWindow {
     }
 
     /// A duplicate was reported: one more quarter, once per round trip.
-    pub(super) fn on_duplicate(&mut self, rules: &RackRules, snd_una: u64, snd_max: u64) {
+    fn on_duplicate(&mut self, rules: &RackRules, snd_una: u64, snd_max: u64) {
         if self.round_end.is_some_and(|end| snd_una < end) {
             return;
         }
@@ -58,7 +60,7 @@ impl ReorderingWindow {
     }
 
     /// A recovery ended.
-    pub(super) fn on_recovery_exit(&mut self) {
+    fn on_recovery_exit(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
             self.multiple = 1;
@@ -79,30 +81,30 @@ impl ReorderingWindow {
 /// The state of the recovery.
 #[derive(Clone, Debug)]
 pub struct Rack {
-    pub(super) rules: RackRules,
+    rules: RackRules,
     probe_times: ProbeTimes,
-    pub(super) window: ReorderingWindow,
+    window: ReorderingWindow,
     /// First byte not sent at the beginning of the recovery, or at the timeout.
-    pub(super) recover: u64,
+    recover: u64,
     /// A timeout has expired since data was last acknowledged.
-    pub(super) has_expired: bool,
+    has_expired: bool,
     /// The next segment is sent whatever is in the network.
-    pub(super) must_send: bool,
-    pub(super) reduction: Reduction,
+    must_send: bool,
+    reduction: Reduction,
     /// Bytes delivered up to the last ACK.
-    pub(super) seen: u64,
+    seen: u64,
     /// A recovery has ended, and later losses may begin another.
     has_ended: bool,
-    pub(super) probe: TailProbe,
+    probe: TailProbe,
     /// The last reaction, as long as it may be undone.
-    pub(super) reaction: Option<Reaction>,
-    pub(super) forward: ForwardRecovery,
+    reaction: Option<Reaction>,
+    forward: ForwardRecovery,
     /// Oldest byte outstanding before this ACK.
-    pub(super) una_before: u64,
+    una_before: u64,
     /// Segments that arrived twice.
-    pub(super) duplicates: u64,
+    duplicates: u64,
     /// The state machine of Linux.
-    pub(super) machine: StateMachine,
+    machine: StateMachine,
 }
 
 impl Rack {
@@ -134,7 +136,7 @@ impl Rack {
     }
 
     /// Marks what is lost by now, and sets the timer for what may be. True if anything is.
-    pub(super) fn mark_lost(&mut self, connection: &mut Access<'_>) -> bool {
+    fn mark_lost(&mut self, connection: &mut Access<'_>) -> bool {
         let before = connection.scoreboard().lost();
         let now = connection.now();
         let mut next = Time::NEVER;
@@ -174,7 +176,7 @@ impl Rack {
     }
 
     /// A reaction begins, or goes on with a timeout: what it changes may have to be undone.
-    pub(super) fn note_reaction(&mut self, connection: &Access<'_>, signal: Signal, goes_on: bool) {
+    fn note_reaction(&mut self, connection: &Access<'_>, signal: Signal, goes_on: bool) {
         let state = match &self.reaction {
             Some(reaction) if goes_on => (reaction.undo.cwnd, reaction.undo.ssthresh),
             // What came before was undone or is repaired, unless an earlier cause is not known to be spurious.
@@ -219,12 +221,12 @@ impl Rack {
     }
 
     /// True if the window is reduced in proportion. A window by a model is not.
-    pub(super) fn reduces(&self, connection: &Access<'_>) -> bool {
+    fn reduces(&self, connection: &Access<'_>) -> bool {
         self.rules.prr != PrrBound::Off && !connection.congestion().is_model_based()
     }
 
     /// What the reduction compares with what is delivered, in bytes.
-    pub(super) fn prior(&self, connection: &Access<'_>, delivered: u64) -> f64 {
+    fn prior(&self, connection: &Access<'_>, delivered: u64) -> f64 {
         let flight = connection.flight_size();
         let prior = match (self.rules.prr_base, self.rules.prr) {
             (PrrBase::Window, _) => connection.congestion().cwnd(),
@@ -240,7 +242,7 @@ impl Rack {
     }
 
     #[cold]
-    pub(super) fn leave(&mut self, connection: &mut Access<'_>) {
+    fn leave(&mut self, connection: &mut Access<'_>) {
         self.reduction.end(connection);
         connection.leave_recovery(0.0);
         self.window.on_recovery_exit();
@@ -249,7 +251,7 @@ impl Rack {
 
     /// Starts the timer of a probe after new data or progress [RFC 8985 §7.2]: not in a recovery, not above reports, and
     /// only one at a time.
-    pub(super) fn arm_probe(&mut self, connection: &mut Access<'_>) {
+    fn arm_probe(&mut self, connection: &mut Access<'_>) {
         let is_wanted = !connection.scoreboard().is_empty()
             && if is_linux(&self.rules) {
                 self.wants_probe(connection)

@@ -15,12 +15,12 @@
 //!
 //! Where it departs: reneging is not considered, and a probe counts as a retransmission in the network.
 
-use super::DeliveredBy;
-use super::prr::Reduction;
-use super::rack::Rack;
-use super::undo::{Finding, ForwardRecovery};
+use super::Rack;
 use crate::config::recovery::RackRules;
 use crate::sender::access::Access;
+use crate::sender::recovery::DeliveredBy;
+use crate::sender::recovery::prr::Reduction;
+use crate::sender::recovery::undo::{Finding, ForwardRecovery};
 use crate::sender::timers::TimerKind;
 use dumbbell_cc::Signal;
 
