@@ -38,5 +38,5 @@ fn every_script_passes() {
         .filter_map(|path| verdict(path).err().map(|error| format!("{}: {error}", path.display())))
         .collect();
     assert!(failures.is_empty(), "{} of {} scripts:\n{}", failures.len(), scripts.len(), failures.join("\n"));
-    assert!(scripts.len() >= 8, "{} scripts", scripts.len());
+    assert!(scripts.len() >= 60, "{} scripts", scripts.len());
 }
