@@ -19,6 +19,7 @@ use dumbbell_net::queues::pie::DelayMeasure;
 use dumbbell_net::{ImpairmentSpec, LinkSpec, QueueSpec, SourceSpec};
 use dumbbell_sim::flows::FlowSpec;
 use dumbbell_sim::{LinkOutcome, Scenario};
+use dumbbell_tcp::rtt::TimerSpec;
 use dumbbell_tcp::{DelayedAck, RecoverySpec, TcpParams};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Bytes, Limit, Time};
@@ -44,11 +45,21 @@ const OF_TIMES: &[Exception] = &[
         replace: |scenario| of_tcp(scenario, |tcp| tcp.window.validation = WindowValidation::Restart),
     },
     Exception {
-        name: "quick acknowledgements return after 200 ms or 1 s",
+        name: "quick acknowledgements return after 200 ms or 1 s, and receivers measure in milliseconds",
         replace: |scenario| {
             of_tcp(scenario, |tcp| {
                 if let DelayedAck::On(delayed) = &mut tcp.delayed_ack {
-                    delayed.quick_again = false;
+                    (delayed.quick_again, delayed.quick_growing) = (false, false);
+                }
+            })
+        },
+    },
+    Exception {
+        name: "linux falls back to a timeout of 3 s and gives up after 924.6 s",
+        replace: |scenario| {
+            of_tcp(scenario, |tcp| {
+                if tcp.timer.name() == "linux" {
+                    replace_by(&mut tcp.timer, TimerSpec::named("rfc6298"));
                 }
             })
         },
@@ -161,6 +172,16 @@ const OF_TIMES: &[Exception] = &[
 
 /// Rules with sizes that no parameter states, and sizes that are rounded to bytes.
 const OF_SIZES: &[Exception] = &[
+    Exception {
+        name: "receive windows of linux begin with 64 kB",
+        replace: |scenario| {
+            of_tcp(scenario, |tcp| {
+                if let DelayedAck::On(delayed) = &mut tcp.delayed_ack {
+                    delayed.quick_growing = false;
+                }
+            })
+        },
+    },
     Exception {
         name: "the option of queueing times has 8 bytes",
         replace: |scenario| of_tcp(scenario, |tcp| tcp.aqt = false),

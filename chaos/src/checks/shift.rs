@@ -129,7 +129,20 @@ fn ticks(flow: &FlowSpec) -> Vec<u64> {
         dumbbell_cc::AlgorithmSpec::Cubic(cubic) => cubic.tick,
         _ => Time::ZERO,
     };
-    [timer, delayed, reordering, growth].into_iter().map(|time| time.0).filter(|&period| period > 0).collect()
+    // The wheel of Linux has units of up to 512 ticks for timeouts of two minutes.
+    let wheel = match &tcp.0.timer {
+        TimerSpec::Linux(timer) => Time(512 * timer.tick.0),
+        _ => Time::ZERO,
+    };
+    let receiver = match &tcp.0.delayed_ack {
+        DelayedAck::On(delayed) if delayed.quick_growing => Time(1_000_000),
+        _ => Time::ZERO,
+    };
+    [timer, delayed, reordering, growth, wheel, receiver]
+        .into_iter()
+        .map(|time| time.0)
+        .filter(|&period| period > 0)
+        .collect()
 }
 
 fn common_multiple(one: u64, other: u64) -> Option<u64> {

@@ -82,7 +82,7 @@ impl Receiver {
             marks: Marks::default(),
             delayed_ack: params.delayed_ack.clone(),
             clock,
-            quick: Quick::new(&params.delayed_ack, params.mss.0),
+            quick: Quick::new(&params.delayed_ack, clock, params.mss.0),
             waiting_segments: 0,
             waiting_echo: Time::ZERO,
             echoes_queueing: params.aqt,
@@ -161,7 +161,9 @@ impl Receiver {
                 self.quick.on_data(now, sent, u64::from(segment.len));
             }
             if self.out_of_order.is_empty() {
-                self.quick.on_read(now, sent, end - before);
+                if self.quick.grows() {
+                    self.quick.on_read(now, sent, end - before);
+                }
                 if self.echoes_queueing {
                     self.newest_queueing = waited;
                 }
@@ -173,7 +175,9 @@ impl Receiver {
                 self.rcv_nxt = end.max(filled);
             }
             self.out_of_order.remove_below(self.rcv_nxt);
-            self.quick.on_read(now, sent, self.rcv_nxt - before);
+            if self.quick.grows() {
+                self.quick.on_read(now, sent, self.rcv_nxt - before);
+            }
             self.quick.spend();
         }
         Some(self.acknowledge_with(SackBlocks::default(), sent))

@@ -154,7 +154,8 @@ pub enum HostClock {
 }
 
 impl HostClock {
-    fn phase(self, period: Time) -> u64 {
+    /// Time from 0 to the first tick of a period, in ns.
+    pub(crate) fn phase(self, period: Time) -> u64 {
         match self {
             HostClock::Fraction(fraction) => (fraction * period.0 as f64) as u64,
             HostClock::At(at) => at.0 % period.0,
@@ -178,9 +179,14 @@ impl HostClock {
         let ticks = wait.0.div_ceil(period.0);
         let level = (0..WHEEL_LEVELS).take_while(|level| ticks >= 63 << (3 * level)).count() as u32;
         let shift = 3 * level.min(WHEEL_LEVELS);
-        let expires = self.ticks(period, now).saturating_add(ticks);
-        let number = ((expires >> shift) + 1) << shift;
-        Time(self.phase(period).saturating_add((number - 1).saturating_mul(period.0)))
+        let expires = self.after(period, now, ticks.max(1));
+        let unit = period.0 << shift;
+        let phase = match self {
+            HostClock::Fraction(_) => self.phase(period),
+            HostClock::At(at) => at.0 % unit,
+        };
+        let units = (expires.0 + unit - phase) / unit;
+        Time((phase + units.saturating_mul(unit)).max(expires.0))
     }
 
     /// The time of the `n`th tick after `now`, n at least 1.

@@ -9,6 +9,7 @@
 //! and the overhead of buffers is a constant. The window that the sender knows is the whole buffer from the beginning.
 
 use crate::config::DelayedAck;
+use crate::rtt::HostClock;
 use dumbbell_units::Time;
 
 /// Timeout of Linux before a round-trip time is known, and the least part of it beyond the round-trip time
@@ -36,17 +37,26 @@ struct ReceiverRtt {
     eighths: u64,
     /// The last timestamp echoed.
     echo: u64,
+    /// Time to the first tick of the clock of timestamps, in ns.
+    phase: u64,
 }
 
 impl ReceiverRtt {
+    /// The timestamp of a time.
+    #[inline]
+    fn timestamp(&self, at: Time) -> u64 {
+        (at.0 + TIMESTAMP.0 - self.phase) / TIMESTAMP.0
+    }
+
     /// A segment arrived that echoes an acknowledgement sent at this time.
+    #[inline]
     fn sample(&mut self, now: Time, echoed: Time) {
-        let echo = echoed.0 / TIMESTAMP.0;
+        let echo = self.timestamp(echoed);
         if self.eighths > 0 && echo == self.echo {
             return;
         }
         self.echo = echo;
-        let rtt = (now.0 / TIMESTAMP.0).saturating_sub(echo) * TIMESTAMP.0;
+        let rtt = self.timestamp(now).saturating_sub(echo) * TIMESTAMP.0;
         if rtt == 0 {
             return;
         }
@@ -74,7 +84,7 @@ struct Growth {
 }
 
 impl Growth {
-    fn new(mss: u64) -> Self {
+    fn new(clock: HostClock, mss: u64) -> Self {
         let window = FIRST_WINDOW / mss * mss;
         Growth {
             mss,
@@ -83,7 +93,7 @@ impl Growth {
             space: 10 * mss,
             copied: 0,
             since: Time::NEVER,
-            rtt: ReceiverRtt::default(),
+            rtt: ReceiverRtt { phase: clock.phase(TIMESTAMP), ..ReceiverRtt::default() },
             way_back: Time::ZERO,
         }
     }
@@ -142,7 +152,7 @@ pub(super) struct Quick {
 }
 
 impl Quick {
-    pub(super) fn new(params: &DelayedAck, mss: u64) -> Self {
+    pub(super) fn new(params: &DelayedAck, clock: HostClock, mss: u64) -> Self {
         let (left, again, grows) = match params {
             DelayedAck::On(delayed) => {
                 (delayed.quick, if delayed.quick_again { delayed.quick } else { 0 }, delayed.quick_growing)
@@ -156,7 +166,7 @@ impl Quick {
             opened: Time::NEVER,
             request_delay: Time::ZERO,
             last: Time::NEVER,
-            growth: grows.then(|| Box::new(Growth::new(mss))),
+            growth: grows.then(|| Box::new(Growth::new(clock, mss))),
         }
     }
 
@@ -190,6 +200,12 @@ impl Quick {
             // As in the kernel, which sets a bit.
             self.left |= u64::from(growth.grow(bytes));
         }
+    }
+
+    /// True if the receive window grows.
+    #[inline]
+    pub(super) fn grows(&self) -> bool {
+        self.growth.is_some()
     }
 
     /// The application reads so many bytes, the first of which were sent at this time.

@@ -17,6 +17,16 @@ pub(super) struct Resent {
     pub(super) sent_at: Time,
 }
 
+/// No transmission times.
+const NONE: (Time, Time) = (Time::NEVER, Time::NEVER);
+
+/// Adds a transmission time to those of the first and the last segment.
+#[inline(always)]
+fn add(times: &mut (Time, Time), sent_at: Time) {
+    times.0 = if times.0 == Time::NEVER { sent_at } else { times.0 };
+    times.1 = sent_at;
+}
+
 /// What deliveries say about the order and the time of transmissions.
 #[derive(Clone, Debug)]
 pub struct Deliveries {
@@ -35,8 +45,8 @@ pub struct Deliveries {
     reordered: u64,
     /// Transmission times of the oldest and the newest segment that this ACK acknowledges and that gives a round-trip time,
     /// and of the lowest and the highest that it reports.
-    acked: Option<(Time, Time)>,
-    sacked: Option<(Time, Time)>,
+    acked: (Time, Time),
+    sacked: (Time, Time),
     /// This ACK acknowledges a segment that was sent more than once.
     acknowledges_resent: bool,
     /// What time shows to be lost is not examined again, even if the reaction to it is undone.
@@ -67,8 +77,8 @@ impl Default for Deliveries {
             highest_before: 0,
             is_reordering_seen: false,
             reordered: u64::MAX,
-            acked: None,
-            sacked: None,
+            acked: NONE,
+            sacked: NONE,
             acknowledges_resent: false,
             examines_once: false,
             is_resent_lost: false,
@@ -96,7 +106,8 @@ impl Deliveries {
         self.includes_resent = false;
         self.highest_before = self.highest;
         self.reordered = u64::MAX;
-        (self.acked, self.sacked) = (None, None);
+        self.acked.0 = Time::NEVER;
+        self.sacked.0 = Time::NEVER;
         self.acknowledges_resent = false;
     }
 
@@ -105,8 +116,7 @@ impl Deliveries {
         self.reported += 1;
         if is_news {
             if sent.transmissions == 1 {
-                let first = self.sacked.map_or(sent.sent_at, |(first, _)| first);
-                self.sacked = Some((first, sent.sent_at));
+                add(&mut self.sacked, sent.sent_at);
             }
             self.on_delivered(sent, now);
         }
@@ -122,8 +132,7 @@ impl Deliveries {
         self.acknowledges_resent |= sent.transmissions > 1;
         if is_news {
             if sent.transmissions == 1 {
-                let first = self.acked.map_or(sent.sent_at, |(first, _)| first);
-                self.acked = Some((first, sent.sent_at));
+                add(&mut self.acked, sent.sent_at);
             }
             self.on_delivered(sent, now);
         }
@@ -176,15 +185,18 @@ impl Deliveries {
     /// `tcp_clean_rtx_queue`: for the timeout the oldest acknowledged, or else the lowest reported; for the congestion
     /// control the highest reported, or else the newest acknowledged. None of them was retransmitted.
     pub(crate) fn timed(&self) -> Option<(Time, Time)> {
-        let acked = self.acked.filter(|_| !self.acknowledges_resent);
-        let first = acked.or(self.sacked)?.0;
-        let last = self.sacked.or(acked)?.1;
-        Some((first, last))
+        let acked = if self.acknowledges_resent { NONE } else { self.acked };
+        match (acked.0 < Time::NEVER, self.sacked.0 < Time::NEVER) {
+            (false, false) => None,
+            (true, false) => Some(acked),
+            (false, true) => Some(self.sacked),
+            (true, true) => Some((acked.0, self.sacked.1)),
+        }
     }
 
     /// Transmission time of the lowest segment sent once that the last ACK reported, if there is one.
     pub(crate) fn lowest_reported(&self) -> Option<Time> {
-        self.sacked.map(|(first, _)| first)
+        Some(self.sacked.0).filter(|first| *first < Time::NEVER)
     }
 
     /// True if a retransmission was found to be lost since this was last asked.

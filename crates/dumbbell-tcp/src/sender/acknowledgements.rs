@@ -18,6 +18,7 @@ impl Sender {
         self.connection.take_pacing_rate();
     }
 
+    #[inline(never)]
     fn take_ack(&mut self, now: Time, ack: &AckSegment, waited: Time) {
         let connection = &mut self.connection;
         connection.burst.begin();
@@ -221,6 +222,7 @@ impl Connection {
     /// Takes the round-trip time of what an ACK delivers, by the rules of Linux (`tcp_ack_update_rtt`): for the timeout that
     /// of the first segment, and returned for the congestion control that of the last. If something retransmitted is
     /// acknowledged, the echo counts for both.
+    #[inline(never)]
     fn sample_deliveries(&mut self, now: Time, echo: Option<Time>) -> Option<Time> {
         let timed = self.scoreboard.deliveries().and_then(|deliveries| deliveries.timed());
         let by_echo = || self.retransmission.by_timestamps(echo?, now);

@@ -355,15 +355,31 @@ impl Connection {
     }
 
     /// The same for a known window.
-    #[inline]
+    #[inline(always)]
     fn pause_at(&mut self, cwnd: f64, has_data: bool) -> Option<DataSegment> {
-        let in_flight = if self.limits.counts_network() && self.scoreboard.detects_by_time() {
-            self.scoreboard.pipe()
-        } else {
-            self.snd_nxt - self.snd_una
-        };
+        if self.limits.needs_news() {
+            self.pause_of_linux(cwnd, has_data);
+            return None;
+        }
+        let is_full = real(self.snd_nxt - self.snd_una + u64::from(self.mss)) > cwnd;
+        self.limits.on_pause(is_full, has_data, self.snd_una, self.snd_nxt);
+        if self.limits.is_app_limited() {
+            self.scoreboard.on_app_limited();
+        }
+        if self.idle.validation.is_on() {
+            self.validate_window();
+        }
+        None
+    }
+
+    /// The same by the rules of Linux: only a full window or new data says something of its use, and data that was reported
+    /// or lost does not fill it (`tcp_write_xmit`, `tcp_packets_in_flight`).
+    #[inline(never)]
+    fn pause_of_linux(&mut self, cwnd: f64, has_data: bool) {
+        let has_pipe = self.scoreboard.detects_by_time();
+        let in_flight = if has_pipe { self.scoreboard.pipe() } else { self.snd_nxt - self.snd_una };
         let is_full = real(in_flight + u64::from(self.mss)) > cwnd;
-        if self.limits.takes_pause(is_full, self.snd_max) {
+        if self.limits.has_news(self.snd_max) || is_full {
             self.limits.on_pause(is_full, has_data, self.snd_una, self.snd_nxt);
             if self.idle.validation.is_on() {
                 self.validate_window();
@@ -374,7 +390,6 @@ impl Connection {
         if self.limits.is_app_limited() {
             self.scoreboard.on_app_limited();
         }
-        None
     }
 
     // Inlined, so that the segment that these two return is built in registers where it is used.

@@ -31,20 +31,15 @@ impl Limits {
         Limits { most_cwnd, needs_news: rules.validation == WindowValidation::Linux, ..Limits::default() }
     }
 
-    /// True if a pause says something of the use of the window: always, or by the rules of Linux if the window is full
-    /// or new data was sent.
+    /// True if only a full window or new data says something of the use of the window, as in Linux.
     #[inline]
-    pub(super) fn takes_pause(&mut self, is_full: bool, snd_max: u64) -> bool {
-        if !self.needs_news {
-            return true;
-        }
-        std::mem::replace(&mut self.seen_max, snd_max) < snd_max || is_full
+    pub(super) fn needs_news(&self) -> bool {
+        self.needs_news
     }
 
-    /// True if data that was reported or lost does not fill the window (`tcp_packets_in_flight`).
-    #[inline]
-    pub(super) fn counts_network(&self) -> bool {
-        self.needs_news
+    /// True if data beyond what was sent at the last pause was sent.
+    pub(super) fn has_news(&mut self, snd_max: u64) -> bool {
+        std::mem::replace(&mut self.seen_max, snd_max) < snd_max
     }
 
     /// The application limits the sender, or not.

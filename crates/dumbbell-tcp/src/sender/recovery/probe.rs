@@ -23,7 +23,7 @@ impl ProbeTimes {
     }
 
     /// Time from the last transmission to a probe, from the smoothed round-trip time in seconds.
-    #[inline]
+    #[inline(always)]
     pub(super) fn timeout(&mut self, srtt: f64, is_single: bool) -> Time {
         if !srtt.is_finite() {
             return WITHOUT_RTT;

@@ -136,6 +136,7 @@ impl Rack {
     }
 
     /// Marks what is lost by now, and sets the timer for what may be. True if anything is.
+    #[inline(always)]
     fn mark_lost(&mut self, connection: &mut Access<'_>) -> bool {
         let before = connection.scoreboard().lost();
         let now = connection.now();
@@ -251,17 +252,20 @@ impl Rack {
 
     /// Starts the timer of a probe after new data or progress [RFC 8985 §7.2]: not in a recovery, not above reports, and
     /// only one at a time.
+    #[inline(always)]
     fn arm_probe(&mut self, connection: &mut Access<'_>) {
-        let is_wanted = !connection.scoreboard().is_empty()
-            && if is_linux(&self.rules) {
-                self.wants_probe(connection)
-            } else {
-                self.rules.tlp
-                    && !connection.in_recovery()
-                    && !connection.in_loss()
-                    && self.probe.is_answered()
-                    && !connection.scoreboard().has_sacked()
-            };
+        let is_wanted = self.rules.tlp
+            && !connection.in_recovery()
+            && !connection.in_loss()
+            && self.probe.is_answered()
+            && !connection.scoreboard().is_empty()
+            && !connection.scoreboard().has_sacked();
+        self.set_probe(connection, is_wanted);
+    }
+
+    /// The same if it is wanted.
+    #[inline(always)]
+    fn set_probe(&mut self, connection: &mut Access<'_>, is_wanted: bool) {
         if !is_wanted {
             connection.timers().stop(TimerKind::Probe);
             return;

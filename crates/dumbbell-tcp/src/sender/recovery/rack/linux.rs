@@ -83,6 +83,7 @@ enum Step {
 
 impl Rack {
     /// An ACK, or a report, after the scoreboard has recorded it: `tcp_ack` from `tcp_process_tlp_ack` on.
+    #[inline(never)]
     pub(super) fn on_ack_of_linux(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
         let is_advance = by == DeliveredBy::NewData;
         self.machine.holds_back = false;
@@ -233,6 +234,7 @@ impl Rack {
 
     /// A mark: the reduction begins unless one is in progress, and what is in progress is not undone (`tcp_enter_cwr`). False
     /// if the window must be reduced at once.
+    #[inline(never)]
     pub(super) fn on_mark_of_linux(
         &mut self,
         connection: &mut Access<'_>,
@@ -264,6 +266,7 @@ impl Rack {
     }
 
     /// `tcp_rack_reo_timeout`.
+    #[inline(never)]
     pub(super) fn on_reordering_timer_of_linux(&mut self, connection: &mut Access<'_>) {
         let before = connection.scoreboard().pipe();
         self.machine.holds_back = false;
@@ -300,7 +303,7 @@ impl Rack {
         }
         if self.wants_probe(connection) {
             connection.restart_retransmission_timer();
-            self.arm_probe(connection);
+            self.set_probe(connection, true);
         } else if was_armed {
             connection.timers().stop(TimerKind::Probe);
             self.restart_from_head(connection);
@@ -327,6 +330,7 @@ impl Rack {
     }
 
     /// New data was sent: a pending probe is armed again, not after the timeout of the oldest segment.
+    #[inline(never)]
     pub(super) fn arm_probe_after_new_data(&mut self, connection: &mut Access<'_>) {
         if !self.wants_probe(connection) {
             if connection.timers().is_set(TimerKind::Probe) {
@@ -335,10 +339,15 @@ impl Rack {
             }
             return;
         }
-        if connection.timers().is_set(TimerKind::Probe) {
-            self.restart_from_head(connection);
+        self.set_probe(connection, true);
+        let Some(latest) = connection.scoreboard().head().map(|head| head.sent_at + connection.timeout())
+        else {
+            return;
+        };
+        if connection.timers().deadline(TimerKind::Probe) > latest {
+            let at = latest.max(connection.now());
+            connection.timers().set(TimerKind::Probe, at);
         }
-        self.arm_probe(connection);
     }
 
     /// The timer of a probe expired. True if one is sent; otherwise, one is out already.
@@ -351,6 +360,7 @@ impl Rack {
     }
 
     /// A timeout: the threshold is reduced unless it was in this window of data (`tcp_enter_loss`).
+    #[inline(never)]
     pub(super) fn on_timeout_of_linux(&mut self, connection: &mut Access<'_>) {
         self.lower_reordering(connection);
         let has_expired = std::mem::replace(&mut self.has_expired, true);
@@ -381,6 +391,7 @@ impl Rack {
 
     /// A range arrived twice (`tcp_check_dsack`): it widens the reordering window, counts as delivered, and may explain a
     /// retransmission.
+    #[inline(never)]
     pub(super) fn on_duplicate_of_linux(&mut self, connection: &mut Access<'_>, range: (u64, u64)) {
         let mss = u64::from(connection.mss());
         let segments = range.1.saturating_sub(range.0).div_ceil(mss).max(1);
