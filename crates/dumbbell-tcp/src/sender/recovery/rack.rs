@@ -125,10 +125,8 @@ impl Rack {
     fn detect(&mut self, connection: &mut Access<'_>, delivered: u64) -> bool {
         let has_news = self.mark_lost(connection);
         let has_ended = std::mem::take(&mut self.has_ended);
-        if !has_news && !(has_ended && connection.scoreboard().has_lost()) {
-            return false;
-        }
-        let begins = !connection.in_recovery() && !connection.in_loss();
+        let is_loss = has_news || has_ended && connection.scoreboard().has_lost();
+        let begins = is_loss && !connection.in_recovery() && !connection.in_loss();
         if begins {
             self.enter(connection, delivered);
         }

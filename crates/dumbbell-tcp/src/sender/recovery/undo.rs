@@ -129,7 +129,7 @@ impl ForwardRecovery {
         let begins = match rule {
             Frto::Off => false,
             Frto::Rfc5682 => !in_recovery && !is_repeated,
-            Frto::Linux => !in_recovery && !(is_repeated && has_progressed),
+            Frto::Linux => !(in_recovery || is_repeated && has_progressed),
         };
         if begins { ForwardRecovery::Waiting } else { ForwardRecovery::Idle }
     }
