@@ -60,9 +60,14 @@ def test_the_documented_scenario_is_accepted(two_hosts):
 def test_builders_state_the_rules_of_linux():
     tcp = dumbbell.Tcp(
         window=dumbbell.WindowRules(
-            growth="whole-segments", grow_per="segment", reduction_base="whole-window", validation="linux"
+            growth="whole-segments",
+            grow_per="segment",
+            reduction_base="whole-window",
+            validation="linux",
+            is_bounded=False,
         ),
         recovery=dumbbell.RackRecovery(
+            form="linux",
             prr_base="window",
             reo_wnd_mult_max=255,
             reo_timer_slack="2 ms",
@@ -72,7 +77,7 @@ def test_builders_state_the_rules_of_linux():
             frto="linux",
         ),
         timer=dumbbell.LinuxTimer(),
-        delayed_ack=dumbbell.DelayedAck(timer="40 ms", quick=16, quick_again=True),
+        delayed_ack=dumbbell.DelayedAck(timer="40 ms", quick=16, quick_again=True, quick_growing=True),
         mss="1448 bytes",
         headers=dumbbell.Headers(data="52 bytes", ack="52 bytes", sack_block="8 bytes"),
         initial_window="10 segments",
