@@ -158,7 +158,7 @@ class Campaign:
          tcp  n
     0   reno  6
     1  vegas  6
-    >>> print(campaign.add(axes={"flows.fg.tcp": ["newreno"]}).status())
+    >>> print(campaign.add(axes={"flows.fg.tcp": ["cubic"]}).status())
     4 of 5 points complete; 12 of 15 runs done, 3 missing
     >>> folder.cleanup()
     """

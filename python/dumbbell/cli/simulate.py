@@ -341,11 +341,11 @@ def _print_tables(result: Run) -> None:
         shown = [column for column in columns if any(_says_something(row.get(column.key)) for row in records)]
         left_out += [in_one_line(column.heading) for column in columns if column not in shown]
         print_table([in_large_units(column, records) for column in shown], records)
+    for sender in senders(result.scenario):
+        console().print(f"sender of {sender}", markup=False)
     if left_out:
         # Words that are folded to fit a terminal.
         console().print(f"0 or missing everywhere: {', '.join(left_out)}", markup=False)
-    for sender in senders(result.scenario):
-        console().print(f"sender of {sender}", markup=False)
 
 
 def _says_something(value: Any) -> bool:
