@@ -76,7 +76,7 @@ def test_builders_state_the_rules_of_linux():
             pto_slack="2 ms",
             frto="linux",
         ),
-        timer=dumbbell.LinuxTimer(),
+        timer=dumbbell.LinuxTimer(tick="4 ms", requests=True),
         delayed_ack=dumbbell.DelayedAck(timer="40 ms", quick=16, quick_again=True, quick_growing=True),
         mss="1448 bytes",
         headers=dumbbell.Headers(data="52 bytes", ack="52 bytes", sack_block="8 bytes"),

@@ -72,7 +72,7 @@ impl RfcTimer {
 }
 
 params! {
-    /// The timeouts of Linux, also of connection requests. Its estimator: every sample counts, a falling round-trip time raises the variation little, and the largest
+    /// The estimator of Linux: every sample counts, a falling round-trip time raises the variation little, and the largest
     /// variation of a round trip counts [linux6 tcp_input.c].
     pub struct LinuxTimer {
         /// Smallest variation that is added to the smoothed round-trip time.
@@ -86,7 +86,11 @@ params! {
         timestamp_unit: Time = Time(1_000_000), "s", "[linux6 tcp_input.c]", |t| t.0 > 0, "a time above 0";
         /// Clock of the timers of timeouts and probes, 4 ms for 250 Hz: they expire with the next tick, and those of 63 ticks
         /// and more with one of every 8, then 64; 0 for exact timers.
-        tick: Time = Time(4_000_000), "s", "[linux6 kernel/time/timer.c]";
+        tick: Time = Time(0), "s", "[linux6 kernel/time/timer.c]";
+        /// Connection requests and giving up are timed as in Linux: the first five requests are a second apart, a repeated one
+        /// is timed by timestamps, more than one repetition leaves an initial window of one segment, and data is
+        /// retransmitted for 924.6 s.
+        requests: bool = false, "-", "[linux6 tcp_timer.c]";
     }
 }
 
@@ -101,6 +105,13 @@ struct LinuxAverages {
     mdev_max: i64,
     /// What is added to the smoothed round-trip time.
     rttvar: i64,
+}
+
+impl TimerSpec {
+    /// True if connection requests and giving up are timed as in Linux.
+    pub(crate) fn times_requests(&self) -> bool {
+        matches!(self, TimerSpec::Linux(linux) if linux.requests)
+    }
 }
 
 impl LinuxAverages {

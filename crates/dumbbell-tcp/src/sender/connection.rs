@@ -12,7 +12,7 @@ use super::trace::{TcpEventKind, Trace};
 use super::validation::Validation;
 use super::{SenderStats, opening::Opening};
 use crate::config::{EcnMode, TcpParams};
-use crate::rtt::{HostClock, TimerSpec};
+use crate::rtt::HostClock;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{AckSegment, DataSegment};
 use dumbbell_cc::{Ack, Algorithm, Congestion, Context, ReductionBase, Restart, SentSegment, Setup, Signal};
@@ -227,7 +227,7 @@ impl Connection {
             timers: Timers::new(),
             retransmission: RetransmissionTimer::new(params, clock),
             pacer: Pacer::new(mechanisms.spike_suppression, &params.pacing, now),
-            opening: Opening::new(params.handshake, matches!(params.timer, TimerSpec::Linux(_)), now),
+            opening: Opening::new(params.handshake, params.timer.times_requests(), now),
             idle: Idle {
                 restarts: params.idle_restart,
                 last_sent: now,

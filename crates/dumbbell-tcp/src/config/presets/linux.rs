@@ -28,7 +28,11 @@ pub(super) fn defaults() -> TcpParams {
         mss: Bytes(1448),
         headers: Headers { data: Bytes(52), ack: Bytes(52), sack_block: Bytes(8) },
         initial_window: Window::Segments(10.0),
-        timer: TimerSpec::Linux(LinuxTimer::default()),
+        timer: TimerSpec::Linux(LinuxTimer {
+            tick: Time(4_000_000),
+            requests: true,
+            ..LinuxTimer::default()
+        }),
         timestamps: true,
         delayed_ack: DelayedAck::On(DelayedAckParams {
             timer: Time(40_000_000),
