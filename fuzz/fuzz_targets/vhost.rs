@@ -50,10 +50,11 @@ fuzz_target!(|input: Input| {
             let ring = &mut device.rings[ring];
             let mut bytes = Vec::new();
             if ring.look(&memory).is_ok() {
-                while let Ok(Some(buffer)) = ring.take(&memory) {
+                while let Ok(Some(buffer)) = ring.take() {
                     let _ = buffer.read(&memory, &mut bytes);
-                    let _ = ring.give_back(&memory, &buffer, 0);
+                    ring.give_back(&buffer, 0);
                 }
+                let _ = ring.publish(&memory);
             }
         }
     }

@@ -99,6 +99,6 @@ fn what_the_simulator_cannot_be_told_is_not_expressible() {
 fn other_rules_than_those_of_linux_can_be_played() {
     let lines = "+0 write(4, ..., 9000) = 9000\n+0 %{ assert tcpi_snd_cwnd == 2 and tcpi_unacked == 2 }%\n";
     let script = parse(&format!("{OPENING}{lines}")).expect("a script");
-    let tcp = json!({ "rules": "rfc", "congestion": "reno", "handshake": true });
+    let tcp = json!({ "rules": "classic", "congestion": "reno", "handshake": true });
     assert_eq!(play(&script, &mut Simulator::with(&script, tcp).expect("a host")), Verdict::Passed);
 }

@@ -34,8 +34,8 @@ use crate::delivery::{Rounds, WindowedMax};
 use crate::model::{Aggregation, Repair, follows_model};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, MARKED_FRACTION, PACING_GAIN};
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RecoveryExit, Restart, Setup, Signal,
-    Undo,
+    Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RecoveryExit, Restart,
+    Setup, Signal, Undo,
 };
 use bounds::Saved;
 use dumbbell_units::math::{least, real};
