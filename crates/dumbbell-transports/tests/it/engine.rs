@@ -19,6 +19,7 @@ fn stated(flows: Value) -> Result<Scenario, SpecError> {
 pub fn scenario_of(flows: Value, hosts: &[Arc<dyn TransportHost>]) -> Result<Scenario, SpecError> {
     let mut scenario = scenario("").encode();
     scenario["duration"] = json!("20 s");
+    scenario["rules"] = json!("classic");
     scenario["flows"] = flows;
     Stated::from_value(&scenario)?.complete(hosts)?.bind(&[])
 }
