@@ -129,9 +129,13 @@ fn ticks(flow: &FlowSpec) -> Vec<u64> {
         dumbbell_cc::AlgorithmSpec::Cubic(cubic) => cubic.tick,
         _ => Time::ZERO,
     };
-    // The wheel of Linux has units of up to 512 ticks for timeouts of two minutes.
+    // The wheel of Linux has units that grow with the wait: 512 ticks of 4 ms for two minutes.
     let wheel = match &tcp.0.timer {
-        TimerSpec::Linux(timer) => Time(512 * timer.tick.0),
+        TimerSpec::Linux(timer) => {
+            let ticks = timer.maximum.0.checked_div(timer.tick.0).unwrap_or(0);
+            let levels = (0..8).take_while(|level| ticks >= 63 << (3 * level)).count();
+            Time(timer.tick.0 << (3 * levels))
+        }
         _ => Time::ZERO,
     };
     let receiver = match &tcp.0.delayed_ack {

@@ -189,7 +189,8 @@ impl Connection {
     fn on_late_open(&mut self, now: Time, echo: Time) {
         match self.retransmission.by_timestamps(echo, now) {
             Some(rtt) => {
-                self.retransmission.on_open(Time(now.0.saturating_sub(rtt.0)), now);
+                // Whole units of timestamps may be longer than the run so far; only the difference counts.
+                self.retransmission.on_open(Time::ZERO, rtt);
                 self.scoreboard.on_handshake(rtt);
             }
             None => self.retransmission.fall_back(FALLBACK_TIMEOUT),
