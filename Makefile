@@ -46,7 +46,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
+.PHONY: help figure website reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
 .DELETE_ON_ERROR:
 
 # One target after the other, except for pairs of which one uses a single core.
@@ -69,6 +69,7 @@ help:
 	@echo "make bench-peers    compare the speed with ns-2 and ns-3; bench-scale: cost and memory by size"
 	@echo "make testbed        transfers, runs and programs over emulated links; needs Linux, root and clang-16"
 	@echo "make testbed-measure  rate and lateness of a shell's links, with iperf3, a trace and a browser; needs Linux and root"
+	@echo "make torture-kernel   run 200 scenarios with kernels in simulated time four times, and compare every packet"
 	@echo "make torture-testbed  kill runs in real time and shells 200 times; takes about half an hour, needs Linux and root"
 	@echo "make testbed-smoke  the twins, and two flows compared with the simulator, in 30 s; what is missing is told"
 	@echo "make twins          load the eBPF twins into the running kernel; needs Linux and root"
@@ -220,6 +221,9 @@ testbed: $(STAMPS)/engine $(STAMPS)/test-packages
 	cargo clippy --package dumbbell-testbed --features twins --all-targets --locked --quiet -- -D warnings
 	cargo test --package dumbbell-testbed --features twins --locked --lib --test it -- --nocapture
 	$(BIN)/pytest tests/testbed -s
+
+torture-kernel: $(STAMPS)/engine
+	$(BIN)/python tests/torture/kernel.py
 
 torture-testbed: $(STAMPS)/engine
 	$(BIN)/python tests/torture/testbed.py

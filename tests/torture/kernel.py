@@ -100,7 +100,7 @@ def _parking_lot(draw: random.Random) -> Scenario:
         hops=hops, rate=f"{rate:.3} Mbit/s", delay=f"{draw.randint(1, 15)} ms", queue=_queue(draw)
     )
     return shape.scenario(
-        rules="classic", duration=_duration(rate * hops), flows=list(_flows(draw, hops + 1))
+        duration=_duration(rate * hops), flows=list(_flows(draw, hops + 1))
     )
 
 
@@ -119,7 +119,7 @@ def _dumbbell(draw: random.Random, *, flows: int = 0, ecn: bool = False, **link:
     shape = topologies.dumbbell(
         pairs=flows, rate=f"{rate:.3} Mbit/s", delay=f"{draw.randint(1, 40)} ms", **link
     )
-    return shape.scenario(rules="classic", duration=_duration(rate), flows=list(_flows(draw, flows, ecn=ecn)))
+    return shape.scenario(duration=_duration(rate), flows=list(_flows(draw, flows, ecn=ecn)))
 
 
 def _queue(draw: random.Random) -> DropTail:
