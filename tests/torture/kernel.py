@@ -99,9 +99,7 @@ def _parking_lot(draw: random.Random) -> Scenario:
     shape = topologies.parking_lot(
         hops=hops, rate=f"{rate:.3} Mbit/s", delay=f"{draw.randint(1, 15)} ms", queue=_queue(draw)
     )
-    return shape.scenario(
-        duration=_duration(rate * hops), flows=list(_flows(draw, hops + 1))
-    )
+    return shape.scenario(duration=_duration(rate * hops), flows=list(_flows(draw, hops + 1)))
 
 
 FAMILIES: Mapping[str, Callable[[random.Random], Scenario]] = {
