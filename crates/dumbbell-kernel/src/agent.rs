@@ -12,13 +12,55 @@ const ANSWER: usize = 16;
 /// `tcpi_snd_ssthresh` while there is no threshold.
 const NO_SSTHRESH: u32 = 0x7fff_ffff;
 
+/// Fields of `struct tcp_info`, each with its place and its size in bytes (`include/uapi/linux/tcp.h`).
+const FIELDS: [(&str, usize, usize); 38] = [
+    ("tcpi_state", 0, 1),
+    ("tcpi_ca_state", 1, 1),
+    ("tcpi_retransmits", 2, 1),
+    ("tcpi_probes", 3, 1),
+    ("tcpi_backoff", 4, 1),
+    ("tcpi_options", 5, 1),
+    ("tcpi_rto", 8, 4),
+    ("tcpi_ato", 12, 4),
+    ("tcpi_snd_mss", 16, 4),
+    ("tcpi_rcv_mss", 20, 4),
+    ("tcpi_unacked", 24, 4),
+    ("tcpi_sacked", 28, 4),
+    ("tcpi_lost", 32, 4),
+    ("tcpi_retrans", 36, 4),
+    ("tcpi_rcv_ssthresh", 64, 4),
+    ("tcpi_rtt", 68, 4),
+    ("tcpi_rttvar", 72, 4),
+    ("tcpi_snd_ssthresh", 76, 4),
+    ("tcpi_snd_cwnd", 80, 4),
+    ("tcpi_advmss", 84, 4),
+    ("tcpi_reordering", 88, 4),
+    ("tcpi_rcv_rtt", 92, 4),
+    ("tcpi_rcv_space", 96, 4),
+    ("tcpi_total_retrans", 100, 4),
+    ("tcpi_pacing_rate", 104, 8),
+    ("tcpi_max_pacing_rate", 112, 8),
+    ("tcpi_bytes_acked", 120, 8),
+    ("tcpi_bytes_received", 128, 8),
+    ("tcpi_segs_out", 136, 4),
+    ("tcpi_segs_in", 140, 4),
+    ("tcpi_notsent_bytes", 144, 4),
+    ("tcpi_min_rtt", 148, 4),
+    ("tcpi_delivery_rate", 160, 8),
+    ("tcpi_delivered", 192, 4),
+    ("tcpi_delivered_ce", 196, 4),
+    ("tcpi_dsack_dups", 216, 4),
+    ("tcpi_reord_seen", 220, 4),
+    ("tcpi_rcv_wnd", 232, 4),
+];
+
 /// A command: its letter, ports of sender and receiver, a number and a text.
 #[derive(Clone, Debug, Default)]
 pub struct Command<'a> {
     /// Its letter, see `python/dumbbell/kernel/agent.c`.
     pub kind: u8,
-    /// More may be written later on a connection that is opened.
-    pub is_kept: bool,
+    /// 1 if more may be written later on a connection that is opened, or the number of a system call.
+    pub detail: u8,
     /// Ports of sender and receiver.
     pub ports: (u16, u16),
     /// A number, which depends on the command.
@@ -32,7 +74,7 @@ impl Command<'_> {
     pub fn frame(&self, to: [u8; 6]) -> Vec<u8> {
         let mut frame = Vec::new();
         frames::begin(&mut frame, to, PROTOCOL);
-        frame.extend([self.kind, self.is_kept.into()]);
+        frame.extend([self.kind, self.detail]);
         frame.extend(self.ports.0.to_le_bytes());
         frame.extend(self.ports.1.to_le_bytes());
         frame.extend([0; 2]);
@@ -79,6 +121,17 @@ impl Answer {
         self.word(at).map(u64::from_le_bytes)
     }
 
+    /// The value of a field of `struct tcp_info`, as `tcpi_snd_cwnd`; `None` if the kernel or this list does not have it.
+    pub fn field(&self, name: &str) -> Option<i64> {
+        let (at, size) =
+            FIELDS.iter().find(|(known, _, _)| *known == name).map(|(_, at, size)| (*at, *size))?;
+        match size {
+            1 => self.word::<1>(at).map(|[byte]| byte.into()),
+            4 => self.u32(at).map(i64::from),
+            _ => self.u64(at).map(u64::cast_signed),
+        }
+    }
+
     /// What the connection shows, as far as `struct tcp_info` says it (`include/uapi/linux/tcp.h`).
     pub fn shown(&self) -> Shown {
         let seconds = |micros: u32| f64::from(micros) / 1e6;
@@ -118,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_command_has_its_numbers_and_its_text() {
-        let command = Command { kind: b'O', is_kept: true, ports: (0x102, 5000), number: 9, text: b"reno" };
+        let command = Command { kind: b'O', detail: 1, ports: (0x102, 5000), number: 9, text: b"reno" };
         let frame = command.frame([2, 0, 0, 0, 0, 2]);
         assert_eq!(frame[12..14], PROTOCOL);
         assert_eq!(frame[14..22], [b'O', 1, 2, 1, 0x88, 0x13, 0, 0]);

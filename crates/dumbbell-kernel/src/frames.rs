@@ -57,7 +57,7 @@ impl Segment {
 }
 
 /// The codepoint in the second byte of an IPv4 header [RFC 3168 §5].
-fn ecn_of(traffic_class: u8) -> Ecn {
+pub fn ecn_of(traffic_class: u8) -> Ecn {
     match traffic_class & 3 {
         0 => Ecn::NotEct,
         1 => Ecn::Ect1,

@@ -1,7 +1,8 @@
 //! The kernels of the cache as the transport `linux`.
 
 use crate::guest::Start;
-use crate::stack::{Linux, Settings};
+use crate::machine::Settings;
+use crate::stack::Linux;
 use dumbbell_sim::transport::{Carried, Started, TransportHost, TransportSpec};
 use dumbbell_units::spec::{Field, Members, Node, Params, SpecError, catalogue, near_miss};
 use dumbbell_units::{Stream, Value, params};

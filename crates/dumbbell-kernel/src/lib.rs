@@ -4,8 +4,9 @@
 //! connections are in it, and every packet between them passes through the engine. The same seed gives the same bits.
 //!
 //! [`calendar`], [`vhost`] and [`rings`] are the protocols of the guest's clock and devices, bytes in and bytes out;
-//! [`guest`] is the process, and [`link`] a device with its socket. [`stack`] carries flows over it, with [`agent`], which opens connections in
-//! the guest, and [`connection`], which follows their packets. [`host`] finds kernels and checks what scenarios state.
+//! [`guest`] is the process, and [`link`] a device with its socket. [`machine`] boots it and gives commands to [`agent`],
+//! which opens connections in the guest. [`stack`] carries flows over it, and [`connection`] follows their packets. [`host`]
+//! finds kernels and checks what scenarios state. [`script`] plays scripts of segments on one.
 
 pub mod agent;
 pub mod calendar;
@@ -22,5 +23,9 @@ pub mod guest;
 pub mod host;
 #[cfg(target_os = "linux")]
 pub mod link;
+#[cfg(target_os = "linux")]
+pub mod machine;
+#[cfg(target_os = "linux")]
+pub mod script;
 #[cfg(target_os = "linux")]
 pub mod stack;

@@ -1,23 +1,15 @@
 //! A guest as a [`Stack`]: both ends of the connections of one or several flows.
 //!
-//! The guest boots before the run: its clock is ahead by [`BOOT`]. It needs no time to run, so what it sends because of
-//! a datagram leaves when the datagram arrives.
+//! Connections are distinguished by the ports of their senders.
 
-use crate::affinity::OnOneProcessor;
 use crate::agent::{Answer, Command};
 use crate::connection::Connection;
 use crate::frames::{self, Segment};
-use crate::guest::{CONTROL, Guest, RECEIVER, SENDER, Start};
+use crate::guest::{Guest, RECEIVER, SENDER, Start};
+use crate::machine::{Machine, Settings};
 use dumbbell_sim::transport::{End, Shown, Stack, StackEvent, Transmit};
 use dumbbell_units::{Ecn, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::Path;
-
-/// Guest time at which a run begins, in nanoseconds.
-pub const BOOT: u64 = 1_000_000_000;
-
-/// Guest time in which a command is obeyed, in nanoseconds.
-const OBEYED_IN: u64 = 100_000_000;
 
 /// Ports of senders: from this one on. Those of receivers begin there too.
 const FIRST_PORT: u16 = 1024;
@@ -25,21 +17,10 @@ const FIRST_PORT: u16 = 1024;
 /// Number of ports of senders.
 const PORTS: u32 = 65_536 - FIRST_PORT as u32;
 
-/// What distinguishes guests: all flows with the same settings share one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings<'a> {
-    /// Settings of the kernel, by their names.
-    pub sysctl: Vec<(&'a str, &'a str)>,
-    /// A module of the user.
-    pub module: Option<&'a Path>,
-    /// Largest IP packet, in bytes.
-    pub mtu: u32,
-}
-
 /// A running guest. See the [module](self).
 #[derive(Debug)]
 pub struct Linux {
-    guest: Guest,
+    machine: Machine,
     /// Congestion control of each flow.
     congestion: BTreeMap<u32, String>,
     connections: BTreeMap<u32, Connection>,
@@ -50,12 +31,8 @@ pub struct Linux {
     opened: u32,
     sent: VecDeque<(Transmit, Vec<u8>)>,
     events: VecDeque<StackEvent>,
-    answers: VecDeque<Answer>,
-    failure: Option<String>,
     /// What a connection has shown since the guest ran last.
     shown: BTreeMap<u32, Answer>,
-    /// Guest and engine share a processor until the guest has ended.
-    _processor: Option<OnOneProcessor>,
 }
 
 impl Linux {
@@ -69,9 +46,9 @@ impl Linux {
         settings: &Settings<'_>,
         congestion: BTreeMap<u32, String>,
     ) -> Result<Self, String> {
-        let processor = OnOneProcessor::here();
-        let mut stack = Linux {
-            guest: Guest::start(start)?,
+        let needed: BTreeSet<&str> = congestion.values().map(String::as_str).collect();
+        Ok(Linux {
+            machine: Machine::start(start, settings, &needed)?,
             congestion,
             connections: BTreeMap::new(),
             by_port: BTreeMap::new(),
@@ -79,112 +56,13 @@ impl Linux {
             opened: 0,
             sent: VecDeque::new(),
             events: VecDeque::new(),
-            answers: VecDeque::new(),
-            failure: None,
             shown: BTreeMap::new(),
-            _processor: processor,
-        };
-        stack.await_answer(b'R').map_err(|error| format!("the guest did not boot: {error}"))?;
-        stack.set_up(settings)?;
-        if stack.guest.calendar().now() > BOOT {
-            return Err("the guest took too long to boot".into());
-        }
-        stack.guest.run_until(BOOT)?;
-        Ok(stack)
+        })
     }
 
     /// The guest, for tests.
     pub fn guest(&self) -> &Guest {
-        &self.guest
-    }
-
-    fn set_up(&mut self, settings: &Settings<'_>) -> Result<(), String> {
-        if let Some(module) = settings.module {
-            let folder = module.parent().unwrap_or(Path::new("/"));
-            let file = module.file_name().unwrap_or_default();
-            let text = [folder.as_os_str().as_encoded_bytes(), b"\0", file.as_encoded_bytes()].concat();
-            let problem = format!("the kernel does not load {}", module.display());
-            self.order(&Command { kind: b'M', text: &text, ..Command::default() }, &problem)?;
-        }
-        let hosts = Command { kind: b'H', number: settings.mtu.into(), ..Command::default() };
-        // Some settings hold for devices that are made later, others are those of a host.
-        for is_made in [false, true] {
-            for (name, value) in &settings.sysctl {
-                let text = [name.replace('.', "/").as_bytes(), b"\0", value.as_bytes()].concat();
-                let problem = format!("the kernel does not accept {name} = \"{value}\"");
-                self.order(&Command { kind: b'Y', text: &text, ..Command::default() }, &problem)?;
-            }
-            if !is_made {
-                for congestion in self.congestion.values().cloned().collect::<BTreeSet<_>>() {
-                    let problem = format!("the kernel has no congestion control {congestion}");
-                    let text = [congestion.as_bytes(), b"\0"].concat();
-                    self.order(&Command { kind: b'K', text: &text, ..Command::default() }, &problem)?;
-                }
-                self.order(&hosts, "the hosts of the guest could not be made")?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Gives a command before the run, and waits until it was obeyed.
-    fn order(&mut self, command: &Command<'_>, problem: &str) -> Result<(), String> {
-        self.command(command)?;
-        match self.await_answer(command.kind)?.number {
-            0 => Ok(()),
-            error => {
-                let error = std::io::Error::from_raw_os_error(error as i32);
-                Err(format!("{problem}: {error}"))
-            }
-        }
-    }
-
-    /// Gives a command now.
-    fn command(&mut self, command: &Command<'_>) -> Result<(), String> {
-        self.guest.deliver(CONTROL, &command.frame(self.guest.mac(CONTROL)))?;
-        self.run()
-    }
-
-    /// Lets the guest do what it wants to do now, and takes what it has sent.
-    fn run(&mut self) -> Result<(), String> {
-        self.guest.run_until(self.guest.calendar().now())?;
-        self.take_frames();
-        Ok(())
-    }
-
-    /// Lets time pass until the agent gives an answer of this kind.
-    fn await_answer(&mut self, kind: u8) -> Result<Answer, String> {
-        let end = self.guest.calendar().now() + OBEYED_IN;
-        loop {
-            if let Some(at) = self.answers.iter().position(|answer| answer.kind == kind) {
-                return self.answers.remove(at).ok_or_else(String::new);
-            }
-            if self.guest.calendar().request().is_none_or(|request| request > end) {
-                return Err("it gave no answer to a command".into());
-            }
-            self.guest.run()?;
-            self.take_frames();
-        }
-    }
-
-    /// Takes what the guest has sent.
-    fn take_frames(&mut self) {
-        while let Some((device, frame)) = self.guest.poll_frame() {
-            if device == CONTROL {
-                self.on_answer(&frame);
-            } else {
-                let from = if device == SENDER { End::Sender } else { End::Receiver };
-                let packet = self.on_frame(from, &frame);
-                self.sent.extend(packet);
-            }
-        }
-    }
-
-    fn on_answer(&mut self, frame: &[u8]) {
-        let Some(answer) = Answer::parse(frame) else { return };
-        match (answer.kind, self.by_port.get(&answer.port)) {
-            (b'G', Some(&connection)) => self.events.push_back(StackEvent::GivenUp { connection }),
-            _ => self.answers.push_back(answer),
-        }
+        self.machine.guest()
     }
 
     /// A packet leaves a host; `None` if it belongs to no connection.
@@ -207,20 +85,20 @@ impl Linux {
         Some((transmit, packet.to_vec()))
     }
 
-    /// The guest does something at this time; what fails ends it.
-    fn at(&mut self, now: Time, act: impl FnOnce(&mut Self) -> Result<(), String>) {
-        if self.failure.is_some() {
-            return;
-        }
-        let to = now.0.saturating_add(BOOT).max(self.guest.calendar().now());
+    /// The guest does something at this time.
+    fn at(&mut self, now: Time, act: impl FnOnce(&mut Machine) -> Result<(), String>) {
         self.shown.clear();
-        // What it wants to do at the same time comes after what happens to it.
-        let done = self.guest.run_until(to - 1).and_then(|()| {
-            self.guest.pass(to)?;
-            act(self)
-        });
-        self.failure = done.err();
-        self.take_frames();
+        self.machine.at(now, act);
+        while let Some((device, frame)) = self.machine.poll_frame() {
+            let from = if device == SENDER { End::Sender } else { End::Receiver };
+            let packet = self.on_frame(from, &frame);
+            self.sent.extend(packet);
+        }
+        while let Some(answer) = self.machine.poll_answer() {
+            if let (b'G', Some(&connection)) = (answer.kind, self.by_port.get(&answer.port)) {
+                self.events.push_back(StackEvent::GivenUp { connection });
+            }
+        }
     }
 
     /// Asks the agent about a connection.
@@ -230,9 +108,9 @@ impl Linux {
         }
         let ports = (self.port_of(connection), 0);
         let mut answer = None;
-        self.at(now, |stack| {
-            stack.command(&Command { kind: b'S', ports, ..Command::default() })?;
-            answer = Some(stack.await_answer(b'S')?);
+        self.at(now, |machine| {
+            machine.command(&Command { kind: b'S', ports, ..Command::default() })?;
+            answer = Some(machine.await_answer(b'S')?);
             Ok(())
         });
         self.shown.extend(answer.clone().map(|answer| (connection, answer)));
@@ -277,8 +155,14 @@ impl Stack for Linux {
         }
         self.connections.insert(connection, Connection::new(flow, connection, from, bytes));
         let text = [congestion.as_bytes(), b"\0"].concat();
-        self.at(now, |stack| {
-            stack.command(&Command { kind: b'O', is_kept, ports: (from, to), number: bytes, text: &text })
+        self.at(now, |machine| {
+            machine.command(&Command {
+                kind: b'O',
+                detail: is_kept.into(),
+                ports: (from, to),
+                number: bytes,
+                text: &text,
+            })
         });
     }
 
@@ -287,14 +171,14 @@ impl Stack for Linux {
         found.written = found.written.saturating_add(bytes);
         found.is_told = false;
         let ports = (found.port, 0);
-        self.at(now, |stack| {
-            stack.command(&Command { kind: b'W', ports, number: bytes, ..Command::default() })
+        self.at(now, |machine| {
+            machine.command(&Command { kind: b'W', ports, number: bytes, ..Command::default() })
         });
     }
 
     fn close(&mut self, now: Time, connection: u32) {
         let ports = (self.port_of(connection), 0);
-        self.at(now, |stack| stack.command(&Command { kind: b'C', ports, ..Command::default() }));
+        self.at(now, |machine| machine.command(&Command { kind: b'C', ports, ..Command::default() }));
     }
 
     fn on_datagram(&mut self, now: Time, _flow: u32, to: End, ecn: Ecn, bytes: &[u8]) -> u64 {
@@ -304,13 +188,10 @@ impl Stack for Linux {
             return 0;
         };
         let mut frame = Vec::with_capacity(bytes.len() + frames::ETHERNET);
-        frames::begin_ip(&mut frame, self.guest.mac(device));
+        frames::begin_ip(&mut frame, self.machine.guest().mac(device));
         frame.extend(bytes);
         frames::set_ecn(&mut frame[frames::ETHERNET..], ecn);
-        self.at(now, |stack| {
-            stack.guest.deliver(device, &frame)?;
-            stack.run()
-        });
+        self.at(now, |machine| machine.deliver(device, &frame));
         let port = if to == End::Sender { segment.destination } else { segment.source };
         let Some(&connection) = self.by_port.get(&port) else { return 0 };
         let Some(found) = self.connections.get_mut(&connection) else { return 0 };
@@ -323,10 +204,7 @@ impl Stack for Linux {
     }
 
     fn next_deadline(&self) -> Time {
-        match self.guest.calendar().request() {
-            Some(request) if self.failure.is_none() => Time(request.saturating_sub(BOOT)),
-            _ => Time::NEVER,
-        }
+        self.machine.next_deadline()
     }
 
     /// What a connection shows changes with a packet or an event. A kernel that was asked may only want to become idle
@@ -334,7 +212,7 @@ impl Stack for Linux {
     fn on_deadline(&mut self, now: Time) {
         let shown = std::mem::take(&mut self.shown);
         let before = (self.sent.len(), self.events.len());
-        self.at(now, Linux::run);
+        self.at(now, Machine::run);
         if (self.sent.len(), self.events.len()) == before {
             self.shown = shown;
         }
@@ -360,6 +238,6 @@ impl Stack for Linux {
     }
 
     fn failure(&self) -> Option<String> {
-        self.failure.clone()
+        self.machine.failure()
     }
 }

@@ -13,9 +13,14 @@ mod parse;
 mod play;
 mod script;
 mod simulator;
+mod suite;
+mod write;
 
-pub use expression::{Expression, Statement};
+pub use expression::{Expression, Operator, Statement};
 pub use parse::{ParseError, parse};
 pub use play::{Failure, Host, Outgoing, Verdict, play};
-pub use script::{Action, Argument, Call, Event, Flags, Moment, Script, Segment, TcpOption};
+pub use script::{
+    Action, Argument, Call, Event, Flags, Moment, Script, Segment, Setting, TcpOption, settings,
+};
 pub use simulator::Simulator;
+pub use suite::{judge, scripts};

@@ -55,9 +55,13 @@ pub trait Host {
     /// The script calls the time `sent` by this value of a timestamp, in milliseconds.
     fn on_timestamp(&mut self, _value: u64, _sent: Time) {}
 
-    /// True if segments have all the fields of real ones. Otherwise PSH, the window and options other than SACK are not
-    /// compared.
+    /// True if segments have all the fields of real ones. Otherwise the window and options other than SACK are not compared.
     fn is_real(&self) -> bool;
+
+    /// True if PSH is compared: the host writes it where packetdrill's does, which segments what it sends in its device.
+    fn has_push(&self) -> bool {
+        false
+    }
 }
 
 /// The event at which a script ended early, and why.
@@ -78,6 +82,21 @@ pub enum Verdict {
     Failed(Failure),
     /// The host cannot be told something.
     NotExpressible(Failure),
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (end, Failure { line, message }) = match self {
+            Verdict::Passed => return write!(out, "passed"),
+            Verdict::Failed(failure) => ("failed", failure),
+            Verdict::NotExpressible(failure) => ("not expressible", failure),
+        };
+        if *line == 0 {
+            write!(out, "{end}: {message}")
+        } else {
+            write!(out, "{end}: line {line}: {message}")
+        }
+    }
 }
 
 /// Plays a script on a host.
@@ -178,8 +197,7 @@ impl<H: Host> Player<'_, H> {
         };
         let Some(mut found) = found else {
             let message = format!(
-                "expected {}, but nothing is sent until {}",
-                Shown(expected),
+                "expected `{expected}`, but nothing is sent until {}",
                 seconds(until + self.tolerance)
             );
             return Err(End::Failed(message));
@@ -202,7 +220,7 @@ impl<H: Host> Player<'_, H> {
         if found.at + self.tolerance < from || found.at > until + self.tolerance {
             let (from, until) = (seconds(from), seconds(until));
             let message =
-                format!("{} is sent at {}, not from {from} to {until}", Shown(expected), seconds(found.at));
+                format!("`{expected}` is sent at {}, not from {from} to {until}", seconds(found.at));
             return Err(End::Failed(message));
         }
         if let Some((value, _)) = expected.timestamps() {
@@ -222,14 +240,30 @@ impl<H: Host> Player<'_, H> {
         if self.host.is_real() {
             is_same &= expected.window.is_none_or(|window| segment.window == Some(window));
             is_same &= expected.options.is_none() || kinds(segment) == kinds(expected);
-        } else {
+        }
+        if !self.host.has_push() {
             flags.psh = expected.flags.psh;
         }
         if is_same && flags == expected.flags {
             return Ok(());
         }
         let at = seconds(found.at);
-        Err(End::Failed(format!("expected {}, but {} is sent at {at}", Shown(expected), Shown(segment))))
+        let shown = with_stated_fields(segment, expected);
+        Err(End::Failed(format!("expected `{expected}`, but `{shown}` is sent at {at}")))
+    }
+}
+
+/// A segment without what another one does not state, except SACK.
+fn with_stated_fields(segment: &Segment, stated: &Segment) -> Segment {
+    let mut options = segment.options.clone().unwrap_or_default();
+    if stated.options.as_ref().is_none_or(Vec::is_empty) {
+        options.retain(|option| matches!(option, TcpOption::Sack(_)));
+    }
+    Segment {
+        ecn: stated.ecn.and(segment.ecn),
+        window: stated.window.and(segment.window),
+        options: Some(options),
+        ..segment.clone()
     }
 }
 
@@ -249,35 +283,6 @@ fn continues(found: &Outgoing, next: &Outgoing) -> bool {
 
 fn seconds(time: Time) -> String {
     format!("{:.6} s", time.0 as f64 / 1e9)
-}
-
-/// A segment in the syntax of scripts.
-struct Shown<'a>(&'a Segment);
-
-impl std::fmt::Display for Shown<'_> {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Segment { flags, seq, len, .. } = self.0;
-        let letters = [
-            (flags.syn, 'S'),
-            (flags.fin, 'F'),
-            (flags.rst, 'R'),
-            (flags.psh, 'P'),
-            (flags.ece, 'E'),
-            (flags.cwr, 'W'),
-            (flags.ack, '.'),
-        ];
-        let letters: String =
-            letters.iter().filter(|(is_set, _)| *is_set).map(|(_, letter)| letter).collect();
-        write!(out, "`{letters} {seq}:{}({len})", seq + len)?;
-        if let Some(ack) = self.0.ack {
-            write!(out, " ack {ack}")?;
-        }
-        if !self.0.sack().is_empty() {
-            let blocks: Vec<String> = self.0.sack().iter().map(|(from, to)| format!("{from}:{to}")).collect();
-            write!(out, " <sack {}>", blocks.join(" "))?;
-        }
-        write!(out, "`")
-    }
 }
 
 /// An assertion with the values of its fields.

@@ -14,6 +14,57 @@ pub struct Script {
     pub events: Vec<Event>,
 }
 
+impl Script {
+    /// The segments that arrive.
+    pub fn arriving(&self) -> impl Iterator<Item = &Segment> {
+        self.events.iter().filter_map(|event| match &event.action {
+            Action::Inbound(segment) => Some(segment),
+            _ => None,
+        })
+    }
+
+    /// True if the host asks for the connection.
+    pub fn is_active(&self) -> bool {
+        self.arriving().find(|segment| segment.flags.syn).is_some_and(|syn| syn.flags.ack)
+    }
+}
+
+/// What a command sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// A setting of the kernel by its name without `net.ipv4.`, and its value.
+    Sysctl(String, String),
+    /// The most segments that the host gives to its device as one.
+    SegmentsAtOnce(u32),
+}
+
+/// What a command of the shell sets: lines or parts between semicolons of `sysctl -q net.ipv4.NAME=VALUE ...` and
+/// `ip link set dev tun0 gso_max_segs N`.
+///
+/// # Errors
+///
+/// A command that is not known.
+pub fn settings(command: &str) -> Result<Vec<Setting>, String> {
+    let mut found = Vec::new();
+    for line in command.split([';', '\n']).map(str::trim).filter(|line| !line.is_empty()) {
+        let unknown = || format!("the command `{line}`");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["sysctl", words @ ..] => {
+                for word in words.iter().filter(|word| !word.starts_with('-')) {
+                    let (name, value) = word.split_once('=').ok_or_else(unknown)?;
+                    found.push(Setting::Sysctl(name.trim_start_matches("net.ipv4.").into(), value.into()));
+                }
+            }
+            ["ip", "link", "set", "dev", _, "gso_max_segs", count] => {
+                found.push(Setting::SegmentsAtOnce(count.parse().map_err(|_| unknown())?));
+            }
+            _ => return Err(unknown()),
+        }
+    }
+    Ok(found)
+}
+
 /// An event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {

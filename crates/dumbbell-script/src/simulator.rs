@@ -5,7 +5,7 @@
 //! FIN cannot be expressed.
 
 use crate::play::{Host, Outgoing};
-use crate::script::{Action, Argument, Call, Event, Flags, Script, Segment, TcpOption};
+use crate::script::{Argument, Call, Flags, Script, Segment, Setting, TcpOption, settings};
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, SackBlocks, Sender, Tcp, TcpParams};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Ecn, Stream, Time, Value};
@@ -81,25 +81,21 @@ impl Simulator {
     ///
     /// What cannot be expressed.
     pub fn with(script: &Script, mut tcp: Value) -> Result<Self, String> {
-        let inbound = |event: &Event| {
-            if let Action::Inbound(segment) = &event.action { Some(segment.clone()) } else { None }
-        };
-        let arriving: Vec<Segment> = script.events.iter().filter_map(inbound).collect();
-        let syn = arriving
-            .iter()
+        let syn = script
+            .arriving()
             .find(|segment| segment.flags.syn)
             .ok_or("a connection without a SYN that arrives")?;
         let offer = Offer::of(syn);
-        let window = arriving.iter().find(|segment| !segment.flags.syn).and_then(|segment| segment.window);
+        let window = script.arriving().find(|segment| !segment.flags.syn).and_then(|segment| segment.window);
         let window = window.ok_or("a connection without a window")? << offer.scale;
         let mss = offer.mss - if offer.has_timestamps { TIMESTAMP_BYTES } else { 0 };
         let mut has_ecn = offer.has_ecn;
         for command in &script.setup {
-            for (name, value) in settings(command)? {
-                if name == "tcp_ecn" {
-                    has_ecn &= value != "0";
-                } else {
-                    set(&mut tcp, &name, &value)?;
+            for setting in settings(command)? {
+                match setting {
+                    Setting::Sysctl(name, value) if name == "tcp_ecn" => has_ecn &= value != "0",
+                    Setting::Sysctl(name, value) => set(&mut tcp, &name, &value)?,
+                    Setting::SegmentsAtOnce(_) => {}
                 }
             }
         }
@@ -263,27 +259,6 @@ impl Simulator {
         self.transmit();
         Ok(Some(*bytes))
     }
-}
-
-/// The settings of a command, without the prefix of their names: `sysctl -q net.ipv4.NAME=VALUE ...`. Other lines of the
-/// same command must be known to have no effect.
-fn settings(command: &str) -> Result<Vec<(String, String)>, String> {
-    let mut found = Vec::new();
-    for line in command.split([';', '\n']).map(str::trim).filter(|line| !line.is_empty()) {
-        let mut words = line.split_whitespace();
-        match words.next() {
-            Some("sysctl") => {
-                for word in words.filter(|word| !word.starts_with('-')) {
-                    let (name, value) =
-                        word.split_once('=').ok_or_else(|| format!("the command `{line}`"))?;
-                    found.push((name.trim_start_matches("net.ipv4.").into(), value.into()));
-                }
-            }
-            Some("ip") if line.contains("gso_max_segs") => {}
-            _ => return Err(format!("the command `{line}`")),
-        }
-    }
-    Ok(found)
 }
 
 fn set(tcp: &mut Value, name: &str, value: &str) -> Result<(), String> {

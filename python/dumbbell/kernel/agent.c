@@ -51,20 +51,26 @@ enum kind {
 	SYSCTL = 'Y', // text: name with slashes, NUL, value
 	CONGESTION = 'K', // text: name of a congestion control that is to be there
 	HOSTS = 'H', // number: MTU; makes the namespaces of sender and receiver
+	SEGMENTS = 'D', // number: segments of which the device of the sending host takes one packet, see GSO
 	OPEN = 'O', // a connection
 	WRITE = 'W', // number: further bytes of a connection
 	CLOSE = 'C', // nothing follows on a connection
 	SHOW = 'S', // what a connection shows
 	GIVEN_UP = 'G', // answer only: number is the error
+	CALL = 'X', // a system call on a socket of the sending host, by its descriptor, with the bytes of its argument
 };
+
+// System calls of scripts.
+enum call { CALL_SOCKET, CALL_BIND, CALL_LISTEN, CALL_ACCEPT, CALL_CONNECT, CALL_SET, CALL_WRITE, CALL_READ, CALL_SHUTDOWN,
+	    CALL_CLOSE, CALL_INFO };
 
 struct command {
 	uint8_t kind;
-	uint8_t is_kept;
-	uint16_t from, to; // ports of sender and receiver
+	uint8_t is_kept; // or the system call
+	uint16_t from, to; // ports of sender and receiver, or a descriptor, and a port or the size of an argument
 	uint16_t unused;
 	uint64_t number;
-	char text[]; // name of the congestion control, or as above
+	char text[]; // name of the congestion control, an argument, or as above
 } __attribute__((packed));
 
 struct answer {
@@ -122,19 +128,19 @@ static struct sockaddr_in address_of(const char *host, uint16_t port)
 	return address;
 }
 
-// Gives a device to a namespace.
-static int move_device(const char *name, int namespace)
+// Changes a device of this namespace: gives it to another one, or sets how it takes packets.
+static int change_device(const char *name, int attribute, int value)
 {
 	struct {
 		struct nlmsghdr header;
 		struct ifinfomsg device;
 		struct rtattr attribute;
-		int descriptor;
+		int value;
 	} request = {
 		.header = { .nlmsg_len = sizeof(request), .nlmsg_type = RTM_NEWLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK },
 		.device = { .ifi_index = if_nametoindex(name) },
-		.attribute = { .rta_len = RTA_LENGTH(sizeof(int)), .rta_type = IFLA_NET_NS_FD },
-		.descriptor = namespace,
+		.attribute = { .rta_len = RTA_LENGTH(sizeof(int)), .rta_type = attribute },
+		.value = value,
 	};
 	struct {
 		struct nlmsghdr header;
@@ -186,7 +192,7 @@ static int make_hosts(int mtu)
 			return errno;
 		if (setns(namespaces[0], CLONE_NEWNET))
 			return errno;
-		if ((error = move_device(devices[host], namespaces[host])))
+		if ((error = change_device(devices[host], IFLA_NET_NS_FD, namespaces[host])))
 			return error;
 		if (setns(namespaces[host], CLONE_NEWNET))
 			return errno;
@@ -326,6 +332,57 @@ static int open_connection(const struct command *command)
 	return 0;
 }
 
+// What a system call of a script returns. Sockets never block: a script knows when something is there.
+static int64_t call(const struct command *command, struct answer *answer)
+{
+	struct sockaddr_in local = address_of(SENDER, command->to), remote = address_of(RECEIVER, command->to);
+	socklen_t length = sizeof(answer->info);
+	int descriptor = command->from, is_true = 1;
+
+	switch ((enum call)command->is_kept) {
+	case CALL_SOCKET:
+		setns(namespaces[1], CLONE_NEWNET);
+		descriptor = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &is_true, sizeof(is_true));
+		return descriptor;
+	case CALL_BIND:
+		return bind(descriptor, (void *)&local, sizeof(local));
+	case CALL_LISTEN:
+		return listen(descriptor, command->number);
+	case CALL_ACCEPT:
+		return accept4(descriptor, NULL, NULL, SOCK_NONBLOCK);
+	case CALL_CONNECT:
+		return connect(descriptor, (void *)&remote, sizeof(remote));
+	case CALL_SET:
+		return setsockopt(descriptor, command->number >> 32, (int32_t)command->number, command->text, command->to);
+	case CALL_WRITE: {
+		int64_t written = 0;
+		while ((uint64_t)written < command->number) {
+			uint64_t left = command->number - written;
+			ssize_t more = send(descriptor, zeros, left > WRITE_BYTES ? WRITE_BYTES : left,
+					    MSG_NOSIGNAL | (left > WRITE_BYTES ? MSG_MORE : 0));
+			if (more < 0)
+				return written ?: -1;
+			written += more;
+		}
+		return written;
+	}
+	case CALL_READ:
+		return recv(descriptor, NULL, command->number, MSG_TRUNC);
+	case CALL_SHUTDOWN:
+		return shutdown(descriptor, command->number);
+	case CALL_CLOSE:
+		return close(descriptor);
+	case CALL_INFO:
+		if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, answer->info, &length))
+			return -1;
+		answer->info_bytes = length;
+		return 0;
+	}
+	errno = ENOSYS;
+	return -1;
+}
+
 static void obey(const struct command *command, const char *end)
 {
 	const char *second = command->text + strnlen(command->text, end - command->text) + 1;
@@ -344,6 +401,10 @@ static void obey(const struct command *command, const char *end)
 	case HOSTS:
 		answer_number(HOSTS, 0, make_hosts(command->number));
 		break;
+	case SEGMENTS:
+		setns(namespaces[1], CLONE_NEWNET);
+		answer_number(SEGMENTS, 0, change_device("eth0", IFLA_GSO_MAX_SEGS, command->number));
+		break;
 	case OPEN:
 		if ((error = open_connection(command)))
 			give_up(command->from, error);
@@ -358,6 +419,13 @@ static void obey(const struct command *command, const char *end)
 		senders[command->from].is_endless = senders[command->from].is_kept = false;
 		write_more(command->from);
 		break;
+	case CALL: {
+		struct answer answer = { .kind = CALL, .from = command->from };
+		int64_t result = call(command, &answer);
+		answer.number = result < 0 ? -errno : result;
+		answer_with(&answer);
+		break;
+	}
 	case SHOW: {
 		struct answer now = shown(command->from);
 		answer_with(closed[command->from] ?: &now);

@@ -40,7 +40,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ),
     ("dumbbell-library", &["dumbbell-units", "dumbbell-cc", "dumbbell-sim"]),
     ("dumbbell-transports", &["dumbbell-units", "dumbbell-net", "dumbbell-sim"]),
-    ("dumbbell-kernel", &["dumbbell-units", "dumbbell-net", "dumbbell-sim"]),
+    ("dumbbell-kernel", &["dumbbell-units", "dumbbell-net", "dumbbell-script", "dumbbell-sim"]),
     ("dumbbell-script", &["dumbbell-units", "dumbbell-tcp"]),
     ("dumbbell-benches", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     (

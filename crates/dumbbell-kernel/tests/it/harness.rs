@@ -2,7 +2,8 @@
 
 use dumbbell_kernel::guest::Start;
 use dumbbell_kernel::host::LinuxHost;
-use dumbbell_kernel::stack::{Linux, Settings};
+use dumbbell_kernel::machine::Settings;
+use dumbbell_kernel::stack::Linux;
 use dumbbell_net::Packet;
 use dumbbell_sim::Scenario;
 use dumbbell_sim::paths::{Direction, Paths};
@@ -19,7 +20,7 @@ pub const RATE: &str = "10 Mbit/s";
 /// The series among those known whose kernels are built; a line says if none is.
 pub fn trees() -> Vec<&'static str> {
     let host = LinuxHost::shared();
-    let mut trees = vec!["7.2", "6.12", "6.1"];
+    let mut trees = vec!["6.12", "7.2", "6.1"];
     trees.retain(|tree| host.complete("f", &spec(tree, &[])).is_ok());
     if trees.is_empty() {
         // Not through the test harness, which would hide it.

@@ -7,5 +7,6 @@ mod engine;
 mod harness;
 mod modules;
 mod paths;
+mod scripts;
 mod speed;
 mod transfers;
