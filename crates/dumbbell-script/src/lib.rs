@@ -8,15 +8,22 @@
 //! The language is a subset. What is outside of it, or cannot be said to a host, is *not expressible*, with the reason;
 //! that is neither a syntax error nor a failure. `docs/scripts.md` describes the subset.
 
+mod compare;
+mod converse;
 mod expression;
+mod kinds;
 mod parse;
+mod peer;
 mod play;
 mod script;
 mod simulator;
 mod suite;
 mod write;
 
+pub use compare::{Comparison, Difference, compare, minimize};
+pub use converse::{Conditions, Transmission, converse};
 pub use expression::{Expression, Operator, Statement};
+pub use kinds::{KINDS, Kind};
 pub use parse::{ParseError, parse};
 pub use play::{Failure, Host, Outgoing, Verdict, play};
 pub use script::{

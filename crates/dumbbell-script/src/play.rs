@@ -3,7 +3,7 @@
 //! Times have packetdrill's meaning: a relative time counts from the event before, which for a segment that was sent is the
 //! time at which it was. What is sent after the last segment of the script is not looked at.
 
-use crate::expression::{Expression, Statement};
+use crate::expression::Statement;
 use crate::script::{Action, Call, Event, Moment, Script, Segment, TcpOption};
 use dumbbell_units::Time;
 use std::collections::VecDeque;
@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 const TOLERANCE: Time = Time(4_000_000);
 /// How long a segment at any time is waited for.
 const LONGEST_WAIT: Time = Time(3_600_000_000_000);
+/// How long after the end of its time a missing segment is looked for, to be shown.
+const LOOKED_AHEAD: Time = Time(10_000_000_000);
 
 /// A segment that a host sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,7 +186,9 @@ impl<H: Host> Player<'_, H> {
                 ))
             })?;
             if holds == 0 {
-                return Err(End::Failed(format!("an assertion fails: {}", Values(expression, &fields))));
+                let values: Vec<String> =
+                    fields.iter().map(|(name, value)| format!("{name} is {value}")).collect();
+                return Err(End::Failed(format!("`assert {expression}` fails: {}", values.join(", "))));
             }
         }
         Ok(())
@@ -196,10 +200,12 @@ impl<H: Host> Player<'_, H> {
             None => self.host.next_outgoing(until + self.tolerance),
         };
         let Some(mut found) = found else {
-            let message = format!(
-                "expected `{expected}`, but nothing is sent until {}",
-                seconds(until + self.tolerance)
-            );
+            let end = until + self.tolerance;
+            let later = self.host.next_outgoing(end + LOOKED_AHEAD).map_or(String::new(), |later| {
+                let shown = with_stated_fields(&later.segment, expected);
+                format!("; the next is `{shown}` at {}", seconds(later.at))
+            });
+            let message = format!("expected `{expected}`, but nothing is sent until {}{later}", seconds(end));
             return Err(End::Failed(message));
         };
         while found.segment.len < expected.len {
@@ -283,14 +289,4 @@ fn continues(found: &Outgoing, next: &Outgoing) -> bool {
 
 fn seconds(time: Time) -> String {
     format!("{:.6} s", time.0 as f64 / 1e9)
-}
-
-/// An assertion with the values of its fields.
-struct Values<'a>(&'a Expression, &'a [(&'a str, i64)]);
-
-impl std::fmt::Display for Values<'_> {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let values: Vec<String> = self.1.iter().map(|(name, value)| format!("{name} is {value}")).collect();
-        write!(out, "{}", if values.is_empty() { format!("{:?}", self.0) } else { values.join(", ") })
-    }
 }

@@ -14,7 +14,7 @@ pub mod segment;
 pub mod sender;
 
 pub use config::recovery::RecoverySpec;
-pub use config::{DelayedAck, Rules, Tcp, TcpParams, WireSizes};
+pub use config::{DelayedAck, Nagle, Rules, Tcp, TcpParams, WireSizes};
 pub use receiver::Receiver;
 pub use rtt::HostClock;
 pub use segment::{AckSegment, DataSegment, SackBlocks};

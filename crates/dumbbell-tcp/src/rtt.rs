@@ -178,6 +178,11 @@ impl HostClock {
         (at.0 + period.0 - self.phase(period)) / period.0
     }
 
+    /// The last tick up to and including `at`; 0 if there was none.
+    fn last_tick(self, period: Time, at: Time) -> Time {
+        Time(at.0.saturating_sub((at.0 + period.0 - self.phase(period)) % period.0))
+    }
+
     /// When a timer of Linux expires that is set at `now` for `at`: the wait in ticks, rounded up, is counted from the
     /// last tick, and the timer never expires early.
     pub fn expiry(self, period: Time, now: Time, at: Time) -> Time {
@@ -333,6 +338,14 @@ impl RttEstimator {
         let TimerSpec::Linux(LinuxTimer { timestamp_unit, .. }) = &self.spec else { return None };
         let units = self.ticks_between(*timestamp_unit, sent, now).max(1);
         Some(Time(units.saturating_mul(timestamp_unit.0)))
+    }
+
+    /// The time that a timestamp sent at `at` tells: that of the last tick of its clock, if it has one.
+    pub fn stamped(&self, at: Time) -> Time {
+        match &self.spec {
+            TimerSpec::Linux(linux) if at < Time::NEVER => self.clock.last_tick(linux.timestamp_unit, at),
+            _ => at,
+        }
     }
 
     fn ticks_between(&self, period: Time, sent: Time, now: Time) -> u64 {

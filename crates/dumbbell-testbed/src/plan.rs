@@ -215,8 +215,12 @@ fn flow_plan(
     let control = rules.control(replacement)?;
     rules.check()?;
     let (sender, receiver) = rules.hosts(addresses)?;
-    let plan =
-        TcpPlan { control, headers: rules.headers(), nagle: rules.params.nagle, aqt: rules.params.aqt };
+    let plan = TcpPlan {
+        control,
+        headers: rules.headers(),
+        nagle: rules.params.nagle != Nagle::Off,
+        aqt: rules.params.aqt,
+    };
     Ok(FlowPlan { periods, tcp: Some(plan), sender, receiver, port })
 }
 

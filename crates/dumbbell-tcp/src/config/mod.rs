@@ -51,6 +51,48 @@ macro_rules! off_or_table {
     };
 }
 
+/// When a partial segment waits for an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nagle {
+    /// Never.
+    Off,
+    /// While data is outstanding [RFC 896].
+    On,
+    /// While a partial segment is outstanding, as in Linux [linux6 tcp_output.c, `tcp_minshall_check`].
+    Minshall,
+}
+
+/// The name of [`Nagle::Minshall`]; the others are written as truth values.
+const MINSHALL: &str = "minshall";
+
+impl Field for Nagle {
+    fn decode(node: &Node<'_>) -> Result<Self, SpecError> {
+        Nagle::On.decode_over(node)
+    }
+    /// `true` leaves the algorithm of the environment.
+    fn decode_over(self, node: &Node<'_>) -> Result<Self, SpecError> {
+        match node.value() {
+            Value::Bool(false) => Ok(Nagle::Off),
+            Value::Bool(true) => Ok(if self == Nagle::Off { Nagle::On } else { self }),
+            Value::String(text) if text == MINSHALL => Ok(Nagle::Minshall),
+            _ => Err(node.error(Self::accepted())),
+        }
+    }
+    fn encode(&self) -> Value {
+        match self {
+            Nagle::Off => false.into(),
+            Nagle::On => true.into(),
+            Nagle::Minshall => MINSHALL.into(),
+        }
+    }
+    fn accepted() -> String {
+        format!("true, false or \"{MINSHALL}\"")
+    }
+    fn schema() -> Value {
+        spec::any_of(vec![bool::schema(), spec::choice_schema(&[MINSHALL])])
+    }
+}
+
 params! {
     /// Members of the table that enables delayed acknowledgements.
     pub struct DelayedAckParams {
@@ -192,7 +234,7 @@ params! {
         /// Send new data on the first two duplicate ACKs.
         limited_transmit: bool = true, "-", "[RFC 3042 §2]";
         /// Nagle's algorithm: a partial segment waits while data is outstanding.
-        nagle: bool = true, "-", "[RFC 1122 §4.2.3.4]";
+        nagle: Nagle = Nagle::On, "-", "[RFC 1122 §4.2.3.4]";
         /// Explicit congestion notification, supported by both ends.
         ecn: EcnMode = EcnMode::Off, "-", "[RFC 3168 §6.1]";
         /// Open with a three-way handshake.
@@ -482,6 +524,9 @@ fn preset(node: &Node<'_>) -> Result<TcpParams, SpecError> {
     {
         params.recovery = of_kind;
     }
+    if let Some(hz) = node.child("hz") {
+        rules.set_hz(&mut params, &hz)?;
+    }
     Ok(params)
 }
 
@@ -493,7 +538,7 @@ impl Field for Tcp {
                 refuse_unknown_member(node)?;
                 let params = lay_over(preset(node)?, node)?;
                 let is_plain = |(name, _): &(&String, &Value)| {
-                    !TABLES.contains(&name.as_str()) && !["rules", "variant"].contains(&name.as_str())
+                    !TABLES.contains(&name.as_str()) && !WORDS.contains(&name.as_str())
                 };
                 let plain =
                     members.iter().filter(is_plain).map(|(name, value)| (name.clone(), value.clone()));
@@ -520,6 +565,13 @@ impl Field for Tcp {
             "rules".into(),
             spec::described(Rules::schema(), "The environment whose TCP is the default."),
         );
+        extra.insert(
+            "hz".into(),
+            spec::described(
+                u64::schema(),
+                "Ticks of the kernel's timers in a second, under the rules of Linux: 250.",
+            ),
+        );
         spec::any_of(vec![
             spec::choice_schema(&Tcp::variants()),
             spec::table_schema(&TcpParams::infos(), extra, &[]),
@@ -527,9 +579,12 @@ impl Field for Tcp {
     }
 }
 
-/// Names `variant` and `rules` beside the parameters when a member is unknown.
+/// Members of a table that set several parameters at once.
+const WORDS: &[&str] = &["rules", "variant", "hz"];
+
+/// Names them beside the parameters when a member is unknown.
 fn refuse_unknown_member(node: &Node<'_>) -> Result<(), SpecError> {
-    let known = [&["variant", "rules"], TcpParams::NAMES].concat();
+    let known = [WORDS, TcpParams::NAMES].concat();
     node.refuse_unknown(&known)
 }
 

@@ -140,6 +140,11 @@ impl Access<'_> {
         self.connection.retransmission.srtt_or_infinity()
     }
 
+    /// The time that a timestamp sent at `at` tells.
+    pub(super) fn stamped(&self, at: Time) -> Time {
+        self.connection.retransmission.stamped(at)
+    }
+
     /// The clock of the host.
     pub(super) fn clock(&self) -> HostClock {
         self.connection.retransmission.clock()

@@ -416,6 +416,7 @@ impl Connection {
         }
         self.scoreboard.push(seq, len, now);
         self.snd_max += u64::from(len);
+        self.send_queue.on_sent(self.snd_max, len);
         self.snd_nxt = self.snd_max;
         self.next_index = self.scoreboard.len();
         self.retransmission.on_new_segment(self.snd_max, now);

@@ -79,12 +79,11 @@ impl Sender {
     pub fn tcp_info(&self) -> TcpInfo {
         let connection = &self.connection;
         let (sacked, lost, retrans) = connection.scoreboard.counts();
-        let is_retransmitted = connection.scoreboard.head().is_some_and(|head| head.transmissions > 1);
         let ca_state = match () {
             () if connection.in_recovery => 3,
             () if connection.phases.loss => 4,
             () if connection.phases.cwr => 2,
-            () => u8::from(sacked + lost + retrans > 0 || is_retransmitted),
+            () => u8::from(self.recovery.is_disordered().unwrap_or(sacked + lost + retrans > 0)),
         };
         let unacked = connection.scoreboard.len() as u64;
         TcpInfo { ca_state, unacked, sacked, lost, retrans, reordering: self.recovery.reordering() }

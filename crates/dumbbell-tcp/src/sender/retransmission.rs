@@ -72,6 +72,11 @@ impl RetransmissionTimer {
         self.estimator.sample_in_round(Time(now.0.saturating_sub(rtt.0)), now, begins_round);
     }
 
+    /// The time that a timestamp sent at `at` tells.
+    pub(super) fn stamped(&self, at: Time) -> Time {
+        self.estimator.stamped(at)
+    }
+
     /// The clock of the host.
     pub(super) fn clock(&self) -> HostClock {
         self.estimator.clock()

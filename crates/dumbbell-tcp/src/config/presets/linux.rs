@@ -8,7 +8,7 @@
 //! traffic. Options of selective acknowledgements lack their first 4 bytes.
 
 use crate::config::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackForm, RackRules, RecoverySpec};
-use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
+use crate::config::{DelayedAck, DelayedAckParams, Headers, Nagle, TcpParams};
 use crate::rtt::{LinuxTimer, TimerSpec};
 use dumbbell_cc::algorithms::bbr::BbrParams;
 use dumbbell_cc::algorithms::cubic::CubicParams;
@@ -42,6 +42,7 @@ pub(super) fn defaults() -> TcpParams {
             ..DelayedAckParams::default()
         }),
         handshake: true,
+        nagle: Nagle::Minshall,
         window: WindowRules {
             growth: Growth::Segments,
             grow_per: GrowPer::Segment,
@@ -51,6 +52,16 @@ pub(super) fn defaults() -> TcpParams {
             ..WindowRules::default()
         },
         ..super::classic::defaults()
+    }
+}
+
+/// Ticks of the timers, which are 250 per second unless the kernel was built otherwise (`CONFIG_HZ`).
+pub(super) fn set_tick(params: &mut TcpParams, tick: Time) {
+    if let TimerSpec::Linux(timer) = &mut params.timer {
+        timer.tick = tick;
+    }
+    if let RecoverySpec::Rack(rack) = &mut params.recovery {
+        rack.reo_timer_tick = tick;
     }
 }
 

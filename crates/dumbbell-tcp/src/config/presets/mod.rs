@@ -13,7 +13,9 @@ mod rfc;
 use super::{EcnMode, TcpParams};
 use crate::config::recovery::RecoverySpec;
 use dumbbell_cc::{AlgorithmSpec, Mechanisms};
-use dumbbell_units::choice;
+use dumbbell_units::spec::{Field, Node, SpecError};
+use dumbbell_units::{Time, choice};
+use std::ops::RangeInclusive;
 
 choice! {
     /// An environment whose rules are the defaults.
@@ -37,6 +39,9 @@ choice! {
 
 /// Mechanisms of Vegas that a congestion control carries out, whichever sender it has.
 const MECHANISMS_OF_CONTROLS: [&str; 4] = ["A", "B", "F", "I"];
+
+/// Accepted ticks of a kernel's timers in a second.
+pub(super) const HZ: RangeInclusive<u64> = 100..=1000;
 
 /// Families of recoveries named by variants.
 pub(super) const FAMILIES: &[&str] = &["tahoe", "reno", "newreno", "sack"];
@@ -81,6 +86,19 @@ impl Rules {
             Rules::Ns3 => ns3::adapt(params),
             Rules::Linux => linux::adapt(params),
         }
+    }
+
+    /// Sets the clock of the environment's timers, where it has one.
+    pub(super) fn set_hz(self, params: &mut TcpParams, node: &Node<'_>) -> Result<(), SpecError> {
+        if self != Rules::Linux {
+            return Err(node.error("left out: of the environments, `linux` alone has such ticks"));
+        }
+        let hz = u64::decode(node)?;
+        if !HZ.contains(&hz) {
+            return Err(node.error(format!("{} to {} ticks per second", HZ.start(), HZ.end())));
+        }
+        linux::set_tick(params, Time(1_000_000_000 / hz));
+        Ok(())
     }
 
     /// A recovery by its kind, with the environment's parameters if it has that kind.

@@ -4,7 +4,7 @@
 use crate::config::recovery::{
     Deflation, NewRenoRules, Ns2SackRules, Ns2VegasRules, RecoverySpec, RenoRules, TahoeRules,
 };
-use crate::config::{Headers, TcpParams};
+use crate::config::{Headers, Nagle, TcpParams};
 use crate::rtt::{RfcTimer, TimerSpec};
 use dumbbell_cc::algorithms::vegas::VegasParams;
 use dumbbell_cc::delay::Numerator;
@@ -30,7 +30,7 @@ pub(super) fn defaults() -> TcpParams {
             initial: Time(3_000_000_000),
             ..RfcTimer::default()
         }),
-        nagle: false,
+        nagle: Nagle::Off,
         window: WindowRules {
             grow_when: GrowWhen::Always,
             reduction_base: ReductionBase::RealWindow,

@@ -2,7 +2,7 @@
 //! PPP, IP and TCP headers. It has no Tahoe and no Reno without SACK.
 
 use crate::config::recovery::{Ns3SackRules, RecoverySpec};
-use crate::config::{DelayedAck, DelayedAckParams, Headers, TcpParams};
+use crate::config::{DelayedAck, DelayedAckParams, Headers, Nagle, TcpParams};
 use crate::rtt::{RfcTimer, TimerSpec};
 use dumbbell_cc::algorithms::westwoodp::{IntervalRtt, WestwoodPlusParams};
 use dumbbell_cc::{AlgorithmSpec, GrowWhen, Growth, Mechanisms, ReductionBase, WindowRules};
@@ -30,7 +30,7 @@ pub(super) fn defaults() -> TcpParams {
         delayed_ack: DelayedAck::On(DelayedAckParams::default()),
         handshake: true,
         idle_restart: false,
-        nagle: false,
+        nagle: Nagle::Off,
         window: WindowRules {
             growth: Growth::Whole,
             grow_when: GrowWhen::Always,

@@ -120,6 +120,11 @@ pub(super) trait LossRecovery: Sized {
         false
     }
 
+    /// Optional: true in the state Disorder, if the recovery has such a state.
+    fn is_disordered(&self) -> Option<bool> {
+        None
+    }
+
     /// Optional: the degree of reordering in segments, and how often it was seen.
     fn reordering(&self) -> (u64, u64) {
         (u64::from(DUPLICATE_THRESHOLD), 0)
@@ -231,6 +236,10 @@ macro_rules! states {
                 is_advance: bool,
             ) -> bool {
                 match self { $( Recovery::$Type(recovery) => recovery.on_mark(connection, delivered, is_advance), )+ }
+            }
+
+            pub(super) fn is_disordered(&self) -> Option<bool> {
+                match self { $( Recovery::$Type(recovery) => recovery.is_disordered(), )+ }
             }
 
             pub(super) fn reordering(&self) -> (u64, u64) {

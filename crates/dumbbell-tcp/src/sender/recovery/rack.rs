@@ -185,7 +185,8 @@ impl Rack {
         self.reaction =
             (self.rules.undo || self.rules.frto != Frto::Off && signal == Signal::Timeout).then(|| {
                 let range = (connection.snd_una(), connection.snd_max());
-                Reaction::new(signal, state, range, connection.scoreboard().retransmissions_out())
+                let (count, first) = connection.scoreboard().retransmissions_out();
+                Reaction::new(signal, state, range, (count, connection.stamped(first)))
             });
     }
 
@@ -350,6 +351,10 @@ impl LossRecovery for Rack {
         is_linux(&self.rules) && self.on_mark_of_linux(connection, delivered, is_advance)
     }
 
+    fn is_disordered(&self) -> Option<bool> {
+        is_linux(&self.rules).then(|| self.machine.is_disordered())
+    }
+
     fn reordering(&self) -> (u64, u64) {
         self.machine.reordering()
     }
@@ -494,7 +499,7 @@ impl LossRecovery for Rack {
                     connection.restart_retransmission_timer();
                 }
                 if let Some(reaction) = &mut self.reaction {
-                    reaction.on_resent(connection.now());
+                    reaction.on_resent(connection.stamped(connection.now()));
                 }
                 connection.send_again(index)
             }

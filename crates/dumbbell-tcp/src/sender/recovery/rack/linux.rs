@@ -41,16 +41,45 @@ pub(super) struct StateMachine {
     pub(super) holds_back: bool,
     /// Bytes lost before this ACK.
     lost_before: u64,
+    /// The state is Disorder, or was another one than Open with the last ACK.
+    is_disordered: bool,
 }
 
 impl StateMachine {
     pub(super) fn new() -> Self {
-        StateMachine { reordering: REORDERING, seen: 0, has_left: false, holds_back: false, lost_before: 0 }
+        StateMachine {
+            reordering: REORDERING,
+            seen: 0,
+            has_left: false,
+            holds_back: false,
+            lost_before: 0,
+            is_disordered: false,
+        }
     }
 
     /// The degree of reordering in segments, and how often it was seen.
     pub(super) fn reordering(&self) -> (u64, u64) {
         (self.reordering, self.seen)
+    }
+
+    /// True in the state Disorder.
+    pub(super) fn is_disordered(&self) -> bool {
+        self.is_disordered
+    }
+
+    /// An ACK was processed. Open becomes Disorder with an ACK that acknowledges nothing new, and any other state is left for
+    /// Disorder as long as something is reported, lost or retransmitted (`tcp_ack_is_dubious`, `tcp_try_keep_open`).
+    fn see_to_disorder(&mut self, connection: &Access<'_>, is_advance: bool) {
+        let is_other = connection.in_recovery() || connection.in_loss() || connection.in_cwr();
+        if is_other || !self.is_disordered && is_advance {
+            self.is_disordered = is_other;
+            return;
+        }
+        let board = connection.scoreboard();
+        self.is_disordered = board.has_sacked()
+            || board.has_lost()
+            || board.retransmissions_out().0 > 0
+            || board.head().is_some_and(|head| head.transmissions > 1);
     }
 
     /// True if the window also grows with reports (`tcp_may_raise_cwnd`).
@@ -108,6 +137,7 @@ impl Rack {
         if reduces && !begins && self.reduces(connection) {
             self.reduction.on_ack(connection, is_advance);
         }
+        self.machine.see_to_disorder(connection, is_advance);
         self.set_timers(connection, is_advance, was_armed.contains(&true));
         self.machine.has_left = false;
     }
@@ -322,11 +352,10 @@ impl Rack {
 
     /// True if a probe may be armed: in the states Open and CWR (`tcp_schedule_loss_probe`).
     pub(super) fn wants_probe(&self, connection: &Access<'_>) -> bool {
-        let is_retransmitted = connection.scoreboard().head().is_some_and(|head| head.transmissions > 1);
         self.rules.tlp
             && !connection.in_recovery()
             && !connection.in_loss()
-            && (connection.in_cwr() || !connection.scoreboard().has_sacked() && !is_retransmitted)
+            && (connection.in_cwr() || !self.machine.is_disordered)
     }
 
     /// New data was sent: a pending probe is armed again, not after the timeout of the oldest segment.
