@@ -27,6 +27,9 @@ const PEER_TIMESTAMP: u64 = 5000;
 const LISTENER: i64 = 3;
 const CONNECTION: i64 = 4;
 
+/// Most bytes of a read.
+const MOST_READ: i64 = 1_000_000;
+
 /// Fields of `TCP_INFO` that must be equal wherever one of them has changed.
 const FIELDS: [&str; 3] = ["tcpi_ca_state", "tcpi_snd_cwnd", "tcpi_snd_ssthresh"];
 
@@ -277,11 +280,12 @@ impl<H: Host> Conversation<'_, H> {
         let end = BEGIN + self.conditions.rtt + self.conditions.duration;
         loop {
             let next = self.agenda.peek().map_or(end, |Reverse((at, _))| (*at).min(end));
-            while let Some(sent) = self.host.next_outgoing(next) {
+            if let Some(sent) = self.host.next_outgoing(next) {
                 let at = sent.at;
                 self.on_sent(sent);
                 self.take(at);
                 self.check(at);
+                continue;
             }
             let Some(Reverse((now, number))) = self.agenda.pop().filter(|Reverse((at, _))| *at <= end) else {
                 return Ok(());
@@ -301,15 +305,16 @@ impl<H: Host> Conversation<'_, H> {
     fn happen(&mut self, now: Time, happening: Next) -> Result<(), String> {
         match happening {
             Next::Write(bytes) => {
-                let bytes = bytes.cast_signed();
-                let arguments = vec![Argument::Number(CONNECTION), Argument::Any, Argument::Number(bytes)];
-                let call = Call { name: "write".into(), arguments, result: Some(bytes), errno: None };
-                self.host.call(now, &call)?;
-                self.script.events.push(event(now, Action::Call(call)));
+                self.call(now, "write", bytes.cast_signed(), Some(bytes.cast_signed()))?;
             }
             Next::Segment(segment) => {
                 self.host.deliver(now, &segment)?;
+                let has_data = segment.len > 0;
                 self.script.events.push(event(now, Action::Inbound(segment)));
+                if has_data {
+                    self.take(now);
+                    self.call(now, "read", MOST_READ, None)?;
+                }
             }
             Next::Data(data) => {
                 let told = self.peer.on_data(now, &data);
@@ -324,6 +329,15 @@ impl<H: Host> Conversation<'_, H> {
         }
         self.take(now);
         self.check(now);
+        Ok(())
+    }
+
+    /// The application writes, or reads what is there.
+    fn call(&mut self, now: Time, name: &str, bytes: i64, result: Option<i64>) -> Result<(), String> {
+        let arguments = vec![Argument::Number(CONNECTION), Argument::Any, Argument::Number(bytes)];
+        let call = Call { name: name.into(), arguments, result, errno: None };
+        self.host.call(now, &call)?;
+        self.script.events.push(event(now, Action::Call(call)));
         Ok(())
     }
 

@@ -16,6 +16,9 @@ use std::collections::VecDeque;
 const TIMESTAMP_BYTES: u64 = 12;
 /// The threshold in `TCP_INFO` before it is known.
 const INFINITE_THRESHOLD: i64 = 0x7fff_ffff;
+/// Clock of the timers: ticks of Linux are counted from 300 s before the machine starts (`INITIAL_JIFFIES`), which is a second
+/// before the script begins.
+const CLOCK: HostClock = HostClock::At(Time(299_000_000_000));
 /// Calls without an effect on segments.
 const WITHOUT_EFFECT: [&str; 6] = ["bind", "listen", "setsockopt", "getsockopt", "fcntl", "poll"];
 /// Settings without an effect on what is modelled.
@@ -108,7 +111,7 @@ impl Simulator {
         }
         let params = Tcp::decode(&Node::root(&tcp)).map_err(|error| error.to_string())?.0;
         Ok(Simulator {
-            receiver: Receiver::new(&params, HostClock::Fraction(0.0)),
+            receiver: Receiver::new(&params, CLOCK),
             params,
             is_active: syn.flags.ack,
             has_ecn,
@@ -199,7 +202,7 @@ impl Simulator {
     /// The connection begins: the sender asks for it, or answers.
     fn open(&mut self) {
         let random = Stream::new(1, 0, "script");
-        self.sender = Some(Sender::new(&self.params, HostClock::Fraction(0.0), self.now, random));
+        self.sender = Some(Sender::new(&self.params, CLOCK, self.now, random));
         self.transmit();
     }
 

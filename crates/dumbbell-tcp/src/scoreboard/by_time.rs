@@ -157,9 +157,10 @@ impl Deliveries {
             self.includes_resent = true;
         }
         self.highest = self.highest.max(end);
-        // What arrived may be an earlier transmission of the segment.
-        let is_ambiguous = sent.transmissions > 1
-            && (self.echo.is_some_and(|echo| echo < sent.sent_at) || rtt < self.min_rtt);
+        // What arrived may be an earlier transmission of the segment. Linux does not look at the echo (`tcp_rack_advance`).
+        let echo = self.echo.filter(|_| !self.examines_once);
+        let is_ambiguous =
+            sent.transmissions > 1 && (echo.is_some_and(|echo| echo < sent.sent_at) || rtt < self.min_rtt);
         if !is_ambiguous {
             self.rtt = rtt;
             self.newest = self.newest.max(Some((sent.sent_at, end)));

@@ -55,13 +55,16 @@ pub(super) fn defaults() -> TcpParams {
     }
 }
 
-/// Ticks of the timers, which are 250 per second unless the kernel was built otherwise (`CONFIG_HZ`).
+/// Ticks of the timers and of CUBIC, which are 250 per second unless the kernel was built otherwise (`CONFIG_HZ`).
 pub(super) fn set_tick(params: &mut TcpParams, tick: Time) {
     if let TimerSpec::Linux(timer) = &mut params.timer {
         timer.tick = tick;
     }
     if let RecoverySpec::Rack(rack) = &mut params.recovery {
         rack.reo_timer_tick = tick;
+    }
+    if let AlgorithmSpec::Cubic(cubic) = &mut params.congestion {
+        cubic.tick = tick;
     }
 }
 

@@ -67,15 +67,16 @@ impl StateMachine {
         self.is_disordered
     }
 
-    /// An ACK was processed. Open becomes Disorder with an ACK that acknowledges nothing new, and any other state is left for
-    /// Disorder as long as something is reported, lost or retransmitted (`tcp_ack_is_dubious`, `tcp_try_keep_open`).
+    /// An ACK was processed. Open becomes Disorder with an ACK that acknowledges nothing new or reports something, and any
+    /// other state is left for Disorder as long as something is reported, lost or retransmitted (`tcp_ack_is_dubious`,
+    /// `tcp_try_keep_open`).
     fn see_to_disorder(&mut self, connection: &Access<'_>, is_advance: bool) {
         let is_other = connection.in_recovery() || connection.in_loss() || connection.in_cwr();
-        if is_other || !self.is_disordered && is_advance {
+        let board = connection.scoreboard();
+        if is_other || !self.is_disordered && is_advance && !board.has_sacked() {
             self.is_disordered = is_other;
             return;
         }
-        let board = connection.scoreboard();
         self.is_disordered = board.has_sacked()
             || board.has_lost()
             || board.retransmissions_out().0 > 0
