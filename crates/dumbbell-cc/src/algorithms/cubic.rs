@@ -344,14 +344,19 @@ impl Cubic {
     #[cold]
     fn on_unused(&mut self, now: Time) {
         if !self.selected.only_idle_pauses {
-            self.postpone(now.since(self.last_ack));
+            self.postpone(now.since(self.last_ack), now);
             self.last_ack = now;
         }
     }
 
-    fn postpone(&mut self, pause: Time) {
+    /// The epoch begins later by a pause that ends now. In Linux, it has begun by then.
+    fn postpone(&mut self, pause: Time, now: Time) {
+        let latest = self.ticks(now);
         if let Some(begun) = &mut self.epoch.begun {
             *begun += pause;
+            if self.selected.only_idle_pauses {
+                *begun = (*begun).min(latest);
+            }
         }
     }
 }
@@ -451,7 +456,7 @@ impl Control for Cubic {
     fn on_sent(&mut self, context: &Context, _sent: &SentSegment) {
         if context.flight_size == 0.0 {
             let begun = if self.selected.only_idle_pauses { self.last_sent } else { self.last_ack };
-            self.postpone(context.now.since(begun));
+            self.postpone(context.now.since(begun), context.now);
             self.last_ack = context.now;
         }
         self.last_sent = context.now;

@@ -55,6 +55,11 @@ impl Default for Reduction {
 }
 
 impl Reduction {
+    /// True if anything was sent since the reduction began (`prr_out`).
+    pub(super) fn has_sent(&self, connection: &Access<'_>) -> bool {
+        connection.bytes_sent() > self.sent_before
+    }
+
     /// A recovery begins with an ACK that delivers a segment; the window before it was `prior`, and it is reduced now.
     pub(super) fn begin(connection: &mut Access<'_>, prior: f64) -> Reduction {
         let segment = u64::from(connection.mss()).min(connection.scoreboard().delivered());

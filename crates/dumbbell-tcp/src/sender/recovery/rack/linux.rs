@@ -246,6 +246,8 @@ impl Rack {
         if connection.in_cwr() {
             // The reduction goes on, and an undo does not restore what a mark has reduced.
             connection.set_in_cwr(false);
+            // A segment that the reduction has let out takes the place of the first retransmission.
+            self.must_send = !self.reduction.has_sent(connection);
             self.keep_window_at_undo();
             connection.recover_reduced();
             if self.reduces(connection) {
