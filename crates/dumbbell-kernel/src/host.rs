@@ -17,7 +17,7 @@ use std::time::Duration;
 pub const NAME: &str = "linux";
 
 /// A guest that does nothing for this long is given up.
-const LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 /// Longest name of a congestion control, in bytes.
 const LONGEST_NAME: usize = 15;

@@ -3,6 +3,7 @@
 use crate::agent::{Answer, Command};
 use crate::frames::{self, ETHERNET};
 use crate::guest::{SENDER, Start};
+use crate::host::{LIMIT, LinuxHost};
 use crate::machine::{Machine, Settings};
 use dumbbell_script::{Argument, Call, Flags, Host, Outgoing, Script, Segment, Setting, TcpOption, settings};
 use dumbbell_units::{Ecn, Time};
@@ -111,6 +112,19 @@ impl ScriptHost {
             first_timestamp: None,
             timestamp: None,
         })
+    }
+
+    /// The same on a kernel of the user's cache.
+    ///
+    /// # Errors
+    ///
+    /// As [`ScriptHost::start`]; or there is no such kernel.
+    pub fn on(tree: &str, script: &Script) -> Result<Self, String> {
+        let kernels = LinuxHost::user().kernels();
+        let kernel = kernels.iter().find(|kernel| kernel.is(tree));
+        let kernel =
+            kernel.ok_or_else(|| format!("no kernel {tree} is built: run `dumbbell kernel build {tree}`"))?;
+        ScriptHost::start(&Start { kernel: kernel.as_ref(), seed: 1, limit: LIMIT }, script)
     }
 
     /// Does something at a time, and takes what the host sends then.

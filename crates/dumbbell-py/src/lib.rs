@@ -13,6 +13,7 @@ mod journal;
 mod many;
 mod memory;
 mod scenario;
+mod script;
 mod steps;
 
 use capture::Recorder;
@@ -250,6 +251,10 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hosts::load_library, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::json_of, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::parse_quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(script::script_kinds, module)?)?;
+    module.add_function(wrap_pyfunction!(script::script_files, module)?)?;
+    module.add_function(wrap_pyfunction!(script::play_script, module)?)?;
+    module.add_function(wrap_pyfunction!(script::compare_segments, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
     Ok(())

@@ -51,6 +51,7 @@ COMMANDS: Mapping[str, Known] = {
     "new": Known("new.commands", "Scaffold an algorithm."),
     "trace": Known("trace.commands", "Make and describe traces of delivery opportunities."),
     "kernel": Known("kernel.commands", "Build the Linux kernels that run in simulated time."),
+    "script": Known("script.play", "Play scripts of segments on the simulator or on a kernel."),
     "testbed": Known("testbed.commands", "Run scenarios in real time, with the TCP of the Linux kernel."),
     "shell": Known("shell.shell", "Run a program, or a shell, behind an emulated link.", Verbatim),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,12 +12,17 @@ from dumbbell.caller import become_caller
 from dumbbell.campaign import duration
 from dumbbell.cli.options import Fresh, Json, Output, Peers, repeated
 from dumbbell.cli.refusals import UNFINISHED, note, say_json
+from dumbbell.cli.segments import cross_validate_segments
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.crossvalidation import CrossValidation, PeerAbsent
 from dumbbell.crossvalidation.page import cpu_text
+from dumbbell.errors import refusal
 
 ABSENT = 3
 """Exit code where the peer is not on this machine."""
+
+SEGMENTS = "linux-segments"
+"""The peer whose segments are compared, instead of results."""
 
 DISAGREED = 1
 """Exit code of ``--strict`` where a criterion does not hold."""
@@ -26,7 +32,10 @@ LISTED_FAILURES = 5
 
 
 def cross_validate(
-    peer: Annotated[str, typer.Argument(metavar="PEER", help="Name of the peer: ns2, ns3 or linux.")],
+    peer: Annotated[
+        str,
+        typer.Argument(metavar="PEER", help="Name of the peer: ns2, ns3, linux, testbed or linux-segments."),
+    ],
     grids: Annotated[list[str] | None, repeated("--grid", "NAME", "Grid to run")] = None,
     share: Annotated[
         float,
@@ -46,9 +55,27 @@ def cross_validate(
     fresh: Fresh = False,
     folder: Peers = None,
 ) -> None:
-    """Run grids in Dumbbell and in another simulator or in the kernel, and report their agreement."""
+    """Run grids in Dumbbell and in another simulator or in the kernel, and report their agreement.
+
+    With linux-segments, every segment of rules = linux is compared with those of the kernel in simulated time, in 500
+    conversations of each kind; the kinds are the grids.
+    """
     # Only the testbed behind the peer needs root.
     become_caller(draws=True)
+    if peer == SEGMENTS:
+        if fresh or folder is not None:
+            option = "--fresh" if fresh else "--peers"
+            raise refusal(
+                option, folder or True, f"left out with {SEGMENTS}, which stores no runs and has no folder"
+            )
+        holds = cross_validate_segments(
+            grids or [],
+            share=share,
+            threads=threads,
+            output=output or Path("results"),
+            json_output=json_output,
+        )
+        raise typer.Exit(0 if holds or not strict else DISAGREED)
     try:
         done = crossvalidation.cross_validate(
             peer,

@@ -34,6 +34,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "dumbbell-sim",
             "dumbbell-capture",
             "dumbbell-library",
+            "dumbbell-script",
             "dumbbell-transports",
             "dumbbell-kernel",
         ],

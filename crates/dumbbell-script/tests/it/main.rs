@@ -1,5 +1,6 @@
 //! Scripts of segments on the sender and the receiver of the simulator.
 
+mod conversations;
 mod linux;
 mod parsing;
 mod verdicts;

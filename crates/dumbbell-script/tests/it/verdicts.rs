@@ -73,7 +73,7 @@ fn the_tolerance_is_an_option() {
 #[test]
 fn an_assertion_that_fails_shows_its_values() {
     let (line, message) = failed("+0 %{ assert tcpi_snd_cwnd == 11, tcpi_snd_cwnd }%\n");
-    assert_eq!((line, message.as_str()), (8, "an assertion fails: tcpi_snd_cwnd is 10"));
+    assert_eq!((line, message.as_str()), (8, "`assert tcpi_snd_cwnd == 11` fails: tcpi_snd_cwnd is 10"));
 }
 
 #[test]
