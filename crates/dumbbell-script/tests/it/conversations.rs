@@ -50,7 +50,6 @@ fn the_same_seed_draws_the_same_and_another_one_something_else() {
 #[test]
 fn a_difference_is_reduced_to_what_it_needs() {
     let mut conditions = Kind::named("tail-loss").expect("a kind").conditions(3);
-    let needed = conditions.lost.clone();
     conditions.lost.insert((5, 0));
     let differs = |candidate: &_| {
         compare(candidate, ours, without_probes)
@@ -59,5 +58,5 @@ fn a_difference_is_reduced_to_what_it_needs() {
     assert!(differs(&conditions));
     let least = minimize(&conditions, differs);
     assert!(differs(&least));
-    assert!(least.lost.is_subset(&needed) && least.writes <= conditions.writes, "{least:?}");
+    assert!(least.lost.len() < conditions.lost.len() && least.writes <= conditions.writes, "{least:?}");
 }
