@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from datetime import UTC, datetime
+from itertools import accumulate, chain
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,11 +102,14 @@ class Rates:
     time_s : ndarray, shape (n,)
         Times, s, ascending.
     rate_bps : ndarray, shape (n,)
-        Rates from these times on, bit/s. The last one holds as long as the one before it, or 1 s if it is alone.
+        Rates from these times on, bit/s.
+    last_s
+        How long the last one holds, s; by default as long as the one before it, or 1 s if it is alone.
     """
 
     time_s: NDArray[np.float64]
     rate_bps: NDArray[np.float64]
+    last_s: float | None = None
 
 
 def describe(times: Sequence[int]) -> Description:
@@ -192,7 +198,7 @@ def from_rates(rates: Rates) -> NDArray[np.int64]:
     """
     # Seconds since 1970 have rounding errors of less than a microsecond.
     time, rate = np.round(rates.time_s - rates.time_s[0], 6), rates.rate_bps / 8.0
-    last = time[-1] - time[-2] if time.size > 1 else 1.0
+    last = rates.last_s or (time[-1] - time[-2] if time.size > 1 else 1.0)
     edges = np.append(time, time[-1] + last)
     end = math.ceil(edges[-1] * 1e3 - 1e-6) if edges[-1] * 1e3 < LONGEST_MS + 1 else 0
     if not 1 <= end <= LONGEST_MS:
@@ -217,10 +223,12 @@ def from_rates(rates: Rates) -> NDArray[np.int64]:
 
 
 def read_rates(path: Path, *, time: str | None = None, rate: str | None = None) -> Rates:
-    """Read a rate over time from a table with a header, separated by commas, semicolons or tabs.
+    """Read a rate over time from a table of columns separated by commas, semicolons, tabs or spaces.
 
     A table without a header is read as the prepared traces of research on adaptive video are: two columns of numbers,
-    separated by spaces or tabs, the times in s and the rates in Mbit/s.
+    separated by spaces or tabs, the times in s and the rates in Mbit/s. With `time` and `rate`, it may have others.
+    A file that begins with ``[`` is read as those of the simulator Sabre: a list of periods in JSON, each with
+    ``duration_ms`` and ``bandwidth_kbps``. Their ``latency_ms`` is not used.
 
     Parameters
     ----------
@@ -228,8 +236,9 @@ def read_rates(path: Path, *, time: str | None = None, rate: str | None = None) 
         The file. The name of a column ends in its unit, as ``time_s`` or ``rate_mbps``. Of several lines with the same
         time, the last one counts.
     time, rate
-        Names of the columns, or ``NAME:UNIT`` if the name has no unit, as ``DL_bitrate:kbps``. By default ``time`` and
-        ``rate`` with a unit of `TIME_UNITS` and of `RATE_UNITS`.
+        Names of the columns, or ``NAME:UNIT`` if the name has no unit, as ``DL_bitrate:kbps``; without a header, their
+        numbers, as ``1:ms``. By default ``time`` and ``rate`` with a unit of `TIME_UNITS` and of `RATE_UNITS`. Times
+        of day have a format of `datetime.strptime` as their unit, as ``Timestamp:%Y.%m.%d_%H.%M.%S``.
 
     Raises
     ------
@@ -239,27 +248,55 @@ def read_rates(path: Path, *, time: str | None = None, rate: str | None = None) 
         The file cannot be read.
     """
     text = read_text(path).removeprefix("\ufeff")
+    if text.lstrip().startswith("["):
+        return _periods(path, text)
     first = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = next((mark for mark in ",;\t" if mark in first), None)
     lines = _lines(path, text, delimiter)
     number, header = next(lines, (1, []))
-    is_prepared = delimiter in ("\t", None) and len(header) == 2 and all(map(_is_number, header))
-    if is_prepared and time is None and rate is None:
+    stated = (time, rate)
+    if header and (all(map(_is_number, header)) or _names_numbers(stated, header)):
+        is_prepared = delimiter in ("\t", None) and len(header) == 2 and stated == (None, None)
+        time, rate = ("1:s", "2:mbps") if is_prepared else stated
         lines = chain([(number, header)], lines)
-        header = ["time_s", "rate_mbps"]
-    time_column, time_scale = _column(path, header, "time", time, TIME_UNITS)
-    rate_column, rate_scale = _column(path, header, "rate", rate, RATE_UNITS)
+        header = [str(column) for column, _ in enumerate(header, 1)]
+    of_time = _column(path, header, "time", time, TIME_UNITS)
+    of_rate = _column(path, header, "rate", rate, RATE_UNITS)
+    times, rates = _ascending(path, lines, of_time, of_rate)
+    # Large numbers, such as milliseconds since 1970, are exact before they are scaled.
+    with np.errstate(over="ignore"):
+        since = (np.array(times) - times[0]) * of_time.scale
+        return Rates(since + times[0] * of_time.scale, np.array(rates) * of_rate.scale)
+
+
+class Column(NamedTuple):
+    """A column of a table: its position and name, the scale of its unit, and the format of times of day."""
+
+    position: int
+    name: str
+    scale: float
+    form: str | None
+
+
+def _names_numbers(stated: Sequence[str | None], header: Sequence[str]) -> bool:
+    """Return whether columns are stated by number, and none has such a name."""
+    names = [text.partition(":")[0] for text in stated if text is not None]
+    return len(names) == 2 and all(name.isdecimal() and name not in header for name in names)
+
+
+def _ascending(
+    path: Path, lines: Iterator[tuple[int, list[str]]], of_time: Column, of_rate: Column
+) -> tuple[list[float], list[float]]:
+    """Return the times and the rates of lines; of several with the same time, the last one counts."""
     times: list[float] = []
     rates: list[float] = []
     for number, cells in lines:
-        found = _number(path, number, header[time_column], cells, time_column)
-        value = _number(path, number, header[rate_column], cells, rate_column)
+        found, value = (_number(path, number, cells, column) for column in (of_time, of_rate))
         if times and found < times[-1]:
-            raise refusal(
-                f"{path}, line {number}", cells[time_column], "a time of at least that of the line before"
-            )
+            accepted = "a time of at least that of the line before"
+            raise refusal(f"{path}, line {number}", cells[of_time.position], accepted)
         if value < 0.0:
-            raise refusal(f"{path}, line {number}", cells[rate_column], "a rate of at least 0")
+            raise refusal(f"{path}, line {number}", cells[of_rate.position], "a rate of at least 0")
         if times and found == times[-1]:
             rates[-1] = value
         else:
@@ -267,10 +304,31 @@ def read_rates(path: Path, *, time: str | None = None, rate: str | None = None) 
             rates.append(value)
     if not times:
         raise refusal(str(path), "no line of numbers", "at least one line after the header", quoted=False)
-    # Large numbers, such as milliseconds since 1970, are exact before they are scaled.
-    with np.errstate(over="ignore"):
-        since = (np.array(times) - times[0]) * time_scale
-        return Rates(since + times[0] * time_scale, np.array(rates) * rate_scale)
+    return times, rates
+
+
+def _periods(path: Path, text: str) -> Rates:
+    """Return the rates of a list of periods in JSON."""
+    try:
+        periods = json.loads(text)
+    except ValueError as error:
+        raise refusal(str(path), str(error), "a list of periods in JSON", quoted=False) from None
+    lengths = [_member(path, number, period, "duration_ms", 1e-6) for number, period in enumerate(periods, 1)]
+    if not lengths:
+        raise refusal(str(path), "an empty list", "at least one period", quoted=False)
+    rates = [_member(path, number, period, "bandwidth_kbps", 0.0) for number, period in enumerate(periods, 1)]
+    starts = np.array([0.0, *accumulate(lengths[:-1])]) / 1e3
+    return Rates(starts, np.array(rates) * 1e3, last_s=lengths[-1] / 1e3)
+
+
+def _member(path: Path, number: int, period: object, name: str, least: float) -> float:
+    """Return a number of a period, at least `least`."""
+    value = period.get(name) if isinstance(period, Mapping) else None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value < math.inf:
+        accepted = "a number above 0" if least > 0.0 else "a number of at least 0"
+        found = "nothing" if value is None else repr(value)
+        raise refusal(f"{path}, period {number}: {name}", found, accepted, quoted=False)
+    return float(value)
 
 
 def _lines(path: Path, text: str, delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
@@ -306,15 +364,19 @@ def write_trace(path: Path, times: ArrayLike) -> None:
 
 
 def _column(
-    path: Path, header: Sequence[str], what: str, stated: str | None, units: dict[str, float]
-) -> tuple[int, float]:
-    """Return the position of a column and the scale of its unit."""
+    path: Path, header: Sequence[str], what: str, stated: str | None, units: Mapping[str, float]
+) -> Column:
+    """Return the column of times or rates, by its stated name and unit."""
+    form = None
     if stated is None:
         names = {f"{what}_{unit}": (f"{what}_{unit}", unit) for unit in units}
     else:
-        name, colon, unit = stated.rpartition(":")
-        if not colon:
-            name, unit = stated, stated.rpartition("_")[2]
+        name, has_form, form = stated.partition(":%")
+        form, unit = (f"%{form}", "s") if has_form and what == "time" else (None, "")
+        if form is None:
+            name, has_unit, unit = stated.rpartition(":")
+            if not has_unit:
+                name, unit = stated, stated.rpartition("_")[2]
         if unit not in units:
             raise refusal(what, stated, f"a column, or column:unit, with a unit of {', '.join(units)}")
         names = {name: (name, unit)}
@@ -328,16 +390,21 @@ def _column(
             quoted=False,
         )
     name = next(name for name in names if name in header)
-    return header.index(name), units[found[0]]
+    return Column(header.index(name), name, units[found[0]], form)
 
 
-def _number(path: Path, line: int, name: str, cells: Sequence[str], column: int) -> float:
-    """Return the number of a cell."""
-    text = cells[column] if column < len(cells) else ""
+def _number(path: Path, line: int, cells: Sequence[str], column: Column) -> float:
+    """Return the number of a cell, or the seconds since 1970 of its time of day, which is in UTC if it states no zone."""
+    text = cells[column.position] if column.position < len(cells) else ""
     try:
-        value = float(text)
+        if column.form is None:
+            value = float(text)
+        else:
+            at = datetime.strptime(text, column.form)
+            value = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise refusal(f"{path}, line {line}", text, f"a number in the column {name}")
+        accepted = "a number" if column.form is None else f"a time in the format {column.form}"
+        raise refusal(f"{path}, line {line}", text, f"{accepted} in the column {column.name}")
     return value

@@ -65,6 +65,14 @@ def test_units_are_stated_by_the_header_or_the_arguments(tmp_path):
             ("--time", "Timestamp:s", "--rate", "DL_bitrate:kbps"),
         ),
         "c.csv": ("time_s,up_MBps\n5,1.504\n6,1.504\n", ("--rate", "up_MBps")),
+        # Without a header, columns have numbers.
+        "d.csv": ("0,-90,12032\n1000,-91,12032\n", ("--time", "1:ms", "--rate", "3:kbps")),
+        "e.log": ("0 1.504\n1 1.504\n", ("--time", "1:s", "--rate", "2:MBps")),
+        # The times of day of a phone's log.
+        "f.csv": (
+            "Timestamp,State,DL_bitrate\n2019.12.14_23.59.59,D,12032\n2019.12.15_00.00.00,D,12032\n",
+            ("--time", "Timestamp:%Y.%m.%d_%H.%M.%S", "--rate", "DL_bitrate:kbps"),
+        ),
     }
     for name, (text, options) in files.items():
         (tmp_path / name).write_text(text)
@@ -88,6 +96,13 @@ def test_units_are_stated_by_the_header_or_the_arguments(tmp_path):
         ("time_s,rate_mbps\n0,0\n1,0\n", (), "0 bytes in all"),
         ("time_s,rate_mbps\n0,1\n", ("--rate", "rate_mbps:furlongs"), "furlongs"),
         ("time_s,rate_mbps\n0,1e300\n", (), "opportunities"),
+        ("0,1\n1,1\n", ("--time", "1:s", "--rate", "3:mbps"), "1, 2 is not accepted"),
+        ("at,rate_mbps\n1 pm,1\n", ("--time", "at:%H:%M"), "a time in the format %H:%M in the column at"),
+        ("[]", (), "an empty list"),
+        ("[1", (), "a list of periods in JSON"),
+        ('[{"duration_ms": 0, "bandwidth_kbps": 1}]', (), "period 1: duration_ms: 0 is not accepted"),
+        ('[{"duration_ms": 1}]', (), "period 1: bandwidth_kbps: nothing is not accepted"),
+        ("[[1, 2]]", (), "period 1: duration_ms: nothing"),
     ],
 )
 def test_files_that_are_not_as_they_should_be_are_refused(tmp_path, text, options, message):
@@ -120,6 +135,13 @@ def test_files_that_are_not_as_they_should_be_are_refused(tmp_path, text, option
         # Prepared traces have no header.
         ("0.0\t4.03\n5.0\t0.5\n10.0\t1.2\n", 15.0, 5.73 / 3),
         ("0.0 4.03\n5.0 0.5\n10.0 1.2\n", 15.0, 5.73 / 3),
+        # The periods of Sabre state how long the last one is.
+        (
+            '[{"duration_ms": 1000, "bandwidth_kbps": 2000, "latency_ms": 20.0},'
+            ' {"duration_ms": 3000, "bandwidth_kbps": 0, "latency_ms": 20.0}]',
+            4.0,
+            0.5,
+        ),
         # The last of several lines with a time counts, also at the end.
         ("time_s,rate_mbps\n0,5\n1,5\n1,6\n2,4\n2,7\n", 3.0, 6.0),
     ],

@@ -62,14 +62,16 @@ def describe(
 @commands.command("import", short_help="Turn times and rates into a trace.")
 @guarded
 def import_rates(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV file with a header.", show_default=False)],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Table of times and rates.", show_default=False)
+    ],
     output: Annotated[Path, typer.Option("--output", metavar="OUT", help="Trace to write.")],
     time: Annotated[
         str | None,
         typer.Option(
             "--time",
             metavar="COLUMN[:UNIT]",
-            help="Column of times, in s, ms or us; default: time_s, time_ms or time_us.",
+            help="Column of times, in s, ms or us, or a format such as %H:%M:%S; default: time_s, time_ms or time_us.",
         ),
     ] = None,
     rate: Annotated[
@@ -84,8 +86,9 @@ def import_rates(
     """Turn times and rates into a trace of opportunities of 1504 bytes.
 
     FILE has a line per time with the rate from then on. The name of a column ends in its unit, as in time_s,rate_mbps;
-    other names are given with --time and --rate. Times begin anywhere and ascend; the last rate holds as long as the one
-    before it.
+    other names are given with --time and --rate, and without a header their numbers, as in --time 1:ms. Times begin
+    anywhere and ascend; the last rate holds as long as the one before it. Lists of periods in JSON, as of the simulator
+    Sabre, are read as well.
     """
     times = mahimahi.from_rates(mahimahi.read_rates(file, time=time, rate=rate)).tolist()
     mahimahi.write_trace(output, times)
