@@ -187,6 +187,9 @@ pub fn flows<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
         ("bitrate_switches", rows.maybe_u64(|row| row.playback.map(|seen| seen.switches))),
         ("rebuffering_s", rows.maybe(|row| row.playback.map(|seen| seen.rebuffering.secs()))),
         ("startup_s", rows.maybe(|row| row.playback.and_then(|seen| seen.startup).map(|time| time.secs()))),
+        ("messages", rows.u64(|row| row.messages.map_or(0, |messages| messages.written))),
+        ("messages_late", rows.maybe_u64(|row| row.messages.and_then(|messages| messages.late))),
+        ("messages_skipped", rows.maybe_u64(|row| row.messages.and_then(|messages| messages.skipped))),
     ]);
     ArrowColumns::new(columns)
 }

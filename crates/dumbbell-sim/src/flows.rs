@@ -4,7 +4,7 @@ use crate::transport::Transport;
 use dumbbell_net::SourceSpec;
 use dumbbell_tcp::Tcp;
 use dumbbell_units::spec::{Field, Members, Node, Params, SpecError, any_of, closed_object, described};
-use dumbbell_units::{Time, Value, params};
+use dumbbell_units::{Bytes, Time, Value, params};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -74,6 +74,20 @@ params! {
 }
 
 params! {
+    /// How a source of datagrams writes them over TCP or another transport: each packet, or frame of a video, is a message.
+    pub struct MessageSpec {
+        /// Time from the writing of a message until its last byte should reach the receiving application. Later ones are
+        /// counted.
+        deadline: Option<Time> = None, "s", "-",
+            |deadline| deadline.is_none_or(|deadline| deadline.0 > 0), "a time above 0";
+        /// Bytes that may be written and not acknowledged. A message beyond is skipped, unless nothing else waits. Without
+        /// a limit, everything waits until it is sent.
+        backlog: Option<Bytes> = None, "bytes", "-",
+            |backlog| backlog.is_none_or(|backlog| backlog.0 > 0), "a size above 0";
+    }
+}
+
+params! {
     /// A flow from one node to another.
     pub struct FlowSpec requires [name, from, to] {
         /// Name, unique among flows.
@@ -97,13 +111,22 @@ params! {
             |reroutes| reroutes.windows(2).all(|pair| pair[0].at < pair[1].at)
                 && reroutes.iter().all(|change| change.path.is_some() || change.reverse_path.is_some()),
             "changes at ascending times, each with a path or a reverse path";
-        /// Rules of its TCP connections; not for datagram sources.
+        /// Rules of its TCP connections. What a source of datagrams would send is written on one connection.
         tcp: Option<Tcp> = None, "-", "-";
         /// A transport other than the engine's TCP, which carries the flow in its place. What a source of datagrams would
         /// send is written on one connection.
         transport: Option<Transport> = None, "-", "-";
         /// Traffic source.
         source: SourceSpec = SourceSpec::default(), "-", "-";
+        /// Limits of what a source of datagrams writes on a connection.
+        messages: Option<MessageSpec> = None, "-", "-";
+    }
+}
+
+impl FlowSpec {
+    /// True if what its source would send as datagrams is written on a connection.
+    pub fn writes_messages(&self) -> bool {
+        self.source.is_datagram() && (self.tcp.is_some() || self.transport.is_some())
     }
 }
 
@@ -247,7 +270,15 @@ impl Field for Flows {
         Ok(flows)
     }
     fn encode(&self) -> Value {
-        self.all.encode()
+        let one = |flow: &FlowSpec| {
+            let mut members = flow.members();
+            // Younger than the canonical form.
+            if flow.messages.is_none() {
+                members.shift_remove("messages");
+            }
+            Value::Object(members)
+        };
+        self.all.iter().map(one).collect()
     }
     fn accepted() -> String {
         Vec::<FlowSpec>::accepted()

@@ -197,7 +197,7 @@ impl Routes {
                 ((flow.from.as_str(), flow.to.as_str()), (flow.to.as_str(), flow.from.as_str()));
             let forward = add(there, flow.path.as_deref(), field("path"))?;
             let is_one_way =
-                flow.source.is_datagram() && flow.source.reports().is_none() && flow.transport.is_none();
+                flow.source.is_datagram() && flow.source.reports().is_none() && !flow.writes_messages();
             let reverse = if is_one_way && flow.reverse_path.is_none() {
                 NOWHERE
             } else {

@@ -58,6 +58,18 @@ pub struct TransfersOutcome {
     pub slowdown: Percentiles,
 }
 
+/// The messages that a source of datagrams wrote over TCP or another transport within the measurement window: packets, or
+/// frames of a video. Their ends count until the end of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessagesOutcome {
+    /// Messages written.
+    pub written: u64,
+    /// Of these, delivered after their deadline, or not until the end although it has passed; `None` without a deadline.
+    pub late: Option<u64>,
+    /// Messages that were not written because too much waited; `None` without a limit of the backlog.
+    pub skipped: Option<u64>,
+}
+
 /// One flow within the measurement window; only `completion_s`, `start_s` and `rtt_min_s` cover the whole run. A counter is
 /// `None` if the stack of the flow does not show it.
 #[derive(Clone, Debug, Default)]
@@ -105,6 +117,8 @@ pub struct FlowOutcome {
     pub transfers: Option<TransfersOutcome>,
     /// What the viewer of adaptive video saw.
     pub playback: Option<Playback>,
+    /// Messages, if a source of datagrams writes them.
+    pub messages: Option<MessagesOutcome>,
 }
 
 impl FlowOutcome {
@@ -157,6 +171,11 @@ impl FlowOutcome {
                 "startup_s": seen.startup.map(|time| time.secs()),
             });
             members.insert("video".into(), table);
+        }
+        if let Some(messages) = &self.messages {
+            let table =
+                json!({ "written": messages.written, "late": messages.late, "skipped": messages.skipped });
+            members.insert("messages".into(), table);
         }
         members
     }

@@ -394,8 +394,13 @@ fn validate_flow(flow: &FlowSpec, nodes: &Names<'_>) -> Result<(), SpecError> {
         return Err(refuse(field(&format!("source.{member}")), value, accepted));
     }
     validate_transport(flow)?;
-    if flow.source.is_datagram() && flow.tcp.is_some() {
-        return Err(refuse(field("tcp"), "a table", "nothing: this source sends datagrams, not TCP"));
+    if flow.source.reports().is_some() && flow.tcp.is_some() {
+        let accepted = "nothing: this source adapts to reports about its own datagrams";
+        return Err(refuse(field("tcp"), "a table", accepted));
+    }
+    if flow.messages.is_some() && !flow.writes_messages() {
+        let accepted = "nothing: only a source of datagrams over TCP or another transport writes messages";
+        return Err(refuse(field("messages"), "a table", accepted));
     }
     Ok(())
 }

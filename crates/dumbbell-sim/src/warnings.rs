@@ -58,8 +58,9 @@ impl Scenario {
             }
             _ => {}
         }
-        if flow.transport.is_some() && flow.source.ecn() != Ecn::NotEct {
-            found.push(format!("{}: the transport sets the codepoint; it has no effect", path("source.ecn")));
+        if flow.writes_messages() && flow.source.ecn() != Ecn::NotEct {
+            let setter = if flow.tcp.is_some() { "TCP" } else { "the transport" };
+            found.push(format!("{}: {setter} sets the codepoint; it has no effect", path("source.ecn")));
         }
         for (index, restart) in flow.restarts.iter().enumerate() {
             self.never(found, || path(&format!("restarts.{index}.start")), restart.start);

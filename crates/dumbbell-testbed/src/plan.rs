@@ -177,6 +177,10 @@ fn flow_plan(
         let accepted = "greedy, transfer or an unresponsive source of datagrams";
         return Err(refuse_name(format!("{path}.source"), flow.source.name(), accepted));
     }
+    if flow.writes_messages() {
+        let accepted = "greedy or transfer: the testbed writes no messages over TCP";
+        return Err(refuse_name(format!("{path}.source"), flow.source.name(), accepted));
+    }
     if flow.source.ecn() != Ecn::NotEct {
         return Err(refuse_name(
             format!("{path}.source.ecn"),

@@ -179,6 +179,11 @@ impl Connections {
         self.slots.iter().filter(|connection| connection.is_open)
     }
 
+    /// The open connection of a flow that was opened last.
+    pub(super) fn newest(&self, flow: u32) -> Option<u32> {
+        Some(self.newest[flow as usize]).filter(|&owner| owner != NONE)
+    }
+
     /// The open connections of a flow, in the order of their slots.
     pub(super) fn of_flow(&self, flow: u32) -> Vec<u32> {
         let mut owners = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::counts::Counts;
 use super::feedback::Feedback;
+use super::messages::Messages;
 use super::work::Work;
 use crate::flows::{FlowSpec, Restart, Start};
 use crate::network::{Names, Routes};
@@ -27,6 +28,8 @@ pub(super) struct FlowState {
     pub work: Option<Box<Work>>,
     /// For a datagram source: its state and its next emission.
     pub datagrams: Option<Box<(DatagramState, Option<Emission>)>>,
+    /// What such a source writes over TCP or another transport instead.
+    pub messages: Option<Box<Messages>>,
     pub started_at: Time,
     /// Of a source that receives reports: what its receiver has seen since the last one.
     pub feedback: Option<Box<Feedback>>,
@@ -67,6 +70,7 @@ impl FlowState {
             clocks,
             work: work(started_at),
             datagrams: None,
+            messages: Messages::of(spec),
             feedback: spec.source.reports().map(|_| Box::default()),
             started_at,
             runs_since: started_at,
@@ -206,7 +210,7 @@ impl Flows {
             HotFlowState {
                 begins,
                 is_traced,
-                is_followed: is_traced || !spec.restarts.is_empty(),
+                is_followed: is_traced || !spec.restarts.is_empty() || spec.messages.is_some(),
                 has_reports: spec.source.reports().is_some(),
                 ..HotFlowState::default()
             }

@@ -8,6 +8,7 @@ mod feedback;
 mod fingerprint;
 mod flows;
 mod ledger;
+mod messages;
 mod observing;
 mod packets;
 mod payload;

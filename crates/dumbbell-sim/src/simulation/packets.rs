@@ -351,6 +351,9 @@ impl Simulation<'_> {
             }
             self.flows[flow].bridge_pauses(sent);
         }
+        if let Some(messages) = &mut self.flows[flow].messages {
+            messages.on_delivered(packet.flow, bytes, at);
+        }
         let hot = self.flows.hot_mut(flow);
         if hot.is_traced {
             hot.delivered += bytes;

@@ -121,6 +121,7 @@ impl Simulation<'_> {
             rtt: rtt.unwrap_or_default(),
             delay: delay.unwrap_or_default(),
             transfers: work.map(Work::outcome),
+            messages: state.messages.as_ref().map(|messages| messages.outcome(now)),
             playback: work.and_then(|work| work.playback(&spec.source, now)),
             ..self.changes.measured(index, &state.totals).outcome()
         }

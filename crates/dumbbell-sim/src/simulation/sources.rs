@@ -1,6 +1,7 @@
 //! The sources of flows: start, stop, restart, and their traffic.
 
 use super::Simulation;
+use super::connections::Writer;
 use super::payload::Payload;
 use crate::events::{Event, Noted};
 use crate::forwarding::Forwarding;
@@ -67,7 +68,9 @@ impl Simulation<'_> {
             self.converse_carried(flow, number, conversation);
             return;
         }
-        let owner = self.open(flow, conversation.first_write, conversation.telnet);
+        let Conversation { first_write, telnet } = conversation;
+        let owner = self.open(flow, first_write, telnet.is_some());
+        self.connections[owner].writer = telnet.map(|telnet| Box::new(Writer { telnet, next: None }));
         if self.connections[owner].writes_on {
             self.schedule_write(owner);
         }
@@ -89,8 +92,8 @@ impl Simulation<'_> {
         }
     }
 
-    /// Sends the current emission of a datagram source, or writes it over the stack of its flow. Returns the time of the
-    /// next one.
+    /// Sends the current emission of a datagram source, or writes it on the connection of its flow. Returns the time of
+    /// the next one.
     fn send_datagrams(&mut self, flow: u32, is_start: bool) -> Option<Time> {
         let source = &self.scenario.flows[flow as usize].source;
         let state = &mut self.flows[flow];
@@ -102,7 +105,8 @@ impl Simulation<'_> {
         let began = state.runs_since;
         let mut taken = state.datagrams.take()?;
         let (datagrams, pending) = &mut *taken;
-        let (stack, mut written) = (self.stacks.of(flow), 0);
+        let mut messages = self.begin_messages(flow);
+        let is_measured = self.window.contains(self.network.now);
         let next = loop {
             let emission = pending.take().or_else(|| source.next_datagrams(datagrams, &mut random));
             let Some(emission) = emission else { break None };
@@ -111,17 +115,16 @@ impl Simulation<'_> {
                 *pending = Some(emission);
                 break Some(at);
             }
-            if stack.is_some() {
-                written += emission.bytes;
-            } else {
-                emission.sizes().for_each(|size| self.send_datagram(flow, size));
+            match &mut messages {
+                Some(messages) => messages.take(emission.bytes, self.network.now, is_measured),
+                None => emission.sizes().for_each(|size| self.send_datagram(flow, size)),
             }
         };
         let state = &mut self.flows[flow];
         state.datagrams = Some(taken);
         state.random = Some(random);
-        if let Some(number) = stack {
-            self.write_source(flow, number, written, next.is_none());
+        if let Some(messages) = messages {
+            self.write_messages(flow, messages, next.is_none());
         }
         next
     }

@@ -189,6 +189,12 @@ impl Stacks {
         }
     }
 
+    /// The open connection of a flow on which its source writes.
+    fn written(&self, flow: u32) -> Option<u32> {
+        let mut open = self.open[flow as usize].iter();
+        open.find(|&&known| self.connections[known as usize].writes_on).copied()
+    }
+
     /// The open connections of a flow.
     fn open_of(&self, flow: u32) -> Vec<u32> {
         self.open[flow as usize].clone()
@@ -252,7 +258,7 @@ impl Simulation<'_> {
             self.open_carried(flow, bytes, false);
             self.pump_stack(number);
         } else {
-            let owner = self.open(flow, bytes, None);
+            let owner = self.open(flow, bytes, bytes == u64::MAX);
             self.pump(owner);
         }
     }
@@ -289,15 +295,17 @@ impl Simulation<'_> {
     }
 
     /// The source of a flow, which would send datagrams without a stack, writes this many bytes on its one connection;
-    /// they may be its last. The connection opens with the first of them.
-    pub(super) fn write_source(&mut self, flow: u32, number: u32, bytes: u64, is_last: bool) {
-        let open = &self.stacks.open[flow as usize];
-        let written = open.iter().find(|&&known| self.stacks.connections[known as usize].writes_on).copied();
-        match written {
+    /// they may be its last. The connection opens with the first of them. Returns the label of its packets if it has
+    /// opened.
+    pub(super) fn write_source(&mut self, flow: u32, number: u32, bytes: u64, is_last: bool) -> Option<u32> {
+        let mut label = None;
+        match self.stacks.written(flow) {
             Some(connection) if bytes > 0 => self.write_carried(connection, bytes),
             None if bytes > 0 => {
                 let connection = self.open_carried(flow, bytes, true);
-                self.stacks.connection_mut(connection).writes_on = true;
+                let opened = self.stacks.connection_mut(connection);
+                opened.writes_on = true;
+                label = Some(opened.label);
             }
             _ => {}
         }
@@ -305,6 +313,14 @@ impl Simulation<'_> {
             self.close_source(flow);
         }
         self.pump_stack(number);
+        label
+    }
+
+    /// The bytes acknowledged on that connection, if it is open; 0 unless somebody wants to know.
+    pub(super) fn acknowledged_of_source(&mut self, flow: u32, is_wanted: bool) -> Option<u64> {
+        let connection = self.stacks.written(flow)?;
+        let shown = is_wanted.then(|| self.stacks.shown(self.network.now, connection));
+        Some(shown.flatten().map_or(0, |shown| shown.acknowledged))
     }
 
     /// A source writes no more on the connections of its flow.

@@ -1,12 +1,11 @@
 //! What the connections of a run do: opening, sending, timers, and closing.
 
-use super::connections::{Connection, Writer};
+use super::connections::Connection;
 use super::payload::Payload;
 use super::probes::Tracer;
 use super::{BURST, Simulation, TCP_OF_DATAGRAMS};
 use crate::events::{Event, Noted};
 use crate::forwarding::Forwarding;
-use dumbbell_net::tcplib::Telnet;
 use dumbbell_net::{Packet, PacketKind, SourceSpec};
 use dumbbell_tcp::{DataSegment, Receiver, Sender, TcpParams};
 use dumbbell_units::Time;
@@ -180,10 +179,9 @@ impl<'a> Simulation<'a> {
         self.give_up_transfer(owner);
     }
 
-    /// Opens a connection of a flow to send `bytes`; all that its application writes for [`u64::MAX`].
-    pub(super) fn open(&mut self, flow: u32, bytes: u64, telnet: Option<Telnet>) -> u32 {
+    /// Opens a connection of a flow to send `bytes`, unlimited data for [`u64::MAX`]. Its application may write more.
+    pub(super) fn open(&mut self, flow: u32, bytes: u64, writes_on: bool) -> u32 {
         let params = self.tcp(flow);
-        let writes_on = telnet.is_some() || bytes == u64::MAX;
         let sender = self.new_sender(flow, bytes, writes_on);
         let slot = self.connections.take_slot();
         if slot.is_some() {
@@ -196,7 +194,6 @@ impl<'a> Simulation<'a> {
         let mut connection = Connection::new((flow, label), sender, receiver);
         connection.writes_on = writes_on;
         connection.bursts = bursts;
-        connection.writer = telnet.map(|telnet| Box::new(Writer { telnet, next: None }));
         connection.tracer = self.keeps_events(flow).then(|| Box::new(Tracer::new(number)));
         self.flows.hot_mut(flow).sizes = params.wire_sizes();
         let owner = self.connections.place(slot, connection);

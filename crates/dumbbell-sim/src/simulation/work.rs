@@ -292,7 +292,7 @@ impl Simulation<'_> {
                 let owner = if is_carried {
                     self.open_carried(flow, bytes, over.is_some())
                 } else {
-                    self.open(flow, bytes, None)
+                    self.open(flow, bytes, false)
                 };
                 (owner, self.flows[flow].totals.connections)
             }

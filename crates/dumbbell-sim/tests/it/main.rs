@@ -18,6 +18,7 @@ mod high_speed;
 mod journal;
 mod limits;
 mod links;
+mod messages;
 mod opportunities;
 mod paths;
 mod prefix;
