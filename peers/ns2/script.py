@@ -466,7 +466,11 @@ def _agent(table: Mapping[str, Any], field: str) -> tuple[str, Agent]:
         raise refusal(f"{field}.tcp.congestion", congestion, f"one of {', '.join(AGENTS)}", names=AGENTS)
     agent = AGENTS[variant]
     free = {*FREE, *agent.free}
-    for path, wanted in _flat(_expected(variant)):
+    expected = dict(_flat(_expected(variant)))
+    for path, value in _flat(table):
+        if path not in expected:
+            raise refusal(f"{field}.tcp.{path}", _shown(value), "nothing: ns-2 has no such rule")
+    for path, wanted in expected.items():
         found: Any = table
         for part in path.split("."):
             found = found.get(part) if isinstance(found, Mapping) else None

@@ -97,6 +97,9 @@ def _check(stated: Mapping[str, Any], wanted: Mapping[str, Any], free: set[str],
         if field not in free and stated.get(field) != value:
             shown = value if isinstance(value, str) else str(value).lower()
             raise refusal(f"{path}.{field}", stated.get(field), f"{shown}, which is ns-3's rule")
+    for field in stated:
+        if field not in wanted:
+            raise refusal(f"{path}.{field}", stated[field], "nothing: ns-3 has no such rule")
 
 
 def control(tcp: Mapping[str, Any], path: str) -> str:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 WINDOW = "measurement window"
 RUN = "whole run"
+MESSAGES = "messages written in the measurement window, until their end"
+SINCE_START = "start of the run to end of the window"
 TRANSFERS = "transfers that begin in the measurement window, until their end"
 
 
@@ -48,6 +50,7 @@ _HEAD = [
     Column("run", "-", "-", "Number of the replication."),
 ]
 _RTT = "round-trip times, with `delay_percentiles`"
+_OF_SEGMENTS = "round-trip time of segments sent once"
 _DELAY = "one-way delays of arriving data packets, with `delay_percentiles`"
 _FCT = "completion times of transfers, web pages or requests"
 _SLOWDOWN = "completion times divided by those of an empty path without slow start"
@@ -70,9 +73,9 @@ _FLOWS = [
     Column("fast_retransmits", "fast retransmits", WINDOW, "Fast retransmissions."),
     Column("completion_s", "s", RUN, "Time until the last byte is acknowledged, or a workload has ended; missing otherwise."),
     Column("start_s", "s", RUN, "Time at which the flow starts."),
-    Column("rtt_mean_s", "s", WINDOW, "Mean round-trip time of segments sent once and not selectively acknowledged before."),
-    Column("rtt_min_s", "s", "start of the run to end of the window", "Minimum round-trip time of segments sent once."),
-    Column("segments_lost", "segments", WINDOW, "Data segments dropped."),
+    Column("rtt_mean_s", "s", WINDOW, f"Mean {_OF_SEGMENTS} and not selectively acknowledged before, or of answers to pings."),
+    Column("rtt_min_s", "s", SINCE_START, f"Minimum {_OF_SEGMENTS}, or of answers to pings."),
+    Column("segments_lost", "segments", WINDOW, "Data segments dropped; of a ping, also answers."),
     Column("connections", "connections", WINDOW, "TCP connections opened."),
     Column("connections_given_up", "connections", WINDOW, "Of these, given up after too many retransmissions of one segment."),
     Column("receive_window_limited", "times", WINDOW, "Times that the receive window stopped the sender."),
@@ -90,6 +93,9 @@ _FLOWS = [
     Column("bitrate_switches", "switches", WINDOW, "Changes of the bitrate; of adaptive video."),
     Column("rebuffering_s", "s", WINDOW, "Time that the video stalled after it had begun."),
     Column("startup_s", "s", WINDOW, "Time until the video began."),
+    Column("messages", "messages", WINDOW, "Messages that a source of datagrams wrote over TCP or another transport."),
+    Column("messages_late", "messages", MESSAGES, "Of these, delivered after their deadline, or not although it has passed."),
+    Column("messages_skipped", "messages", WINDOW, "Messages not written, because too much waited."),
 ]  # fmt: skip
 
 _LINKS = [

@@ -69,6 +69,9 @@ FLOW_COLUMNS = {
     "bitrate_switches": "uint64",
     "rebuffering_s": "double",
     "startup_s": "double",
+    "messages": "uint64",
+    "messages_late": "uint64",
+    "messages_skipped": "uint64",
 }
 LINK_COLUMNS = {
     "job": "uint32",

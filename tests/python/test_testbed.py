@@ -124,6 +124,7 @@ WORKLOAD_COLUMNS = {
     *(f"fct_{what}_s" for what in ("mean", "p50", "p95", "p99", "max")),
     *(f"slowdown_{what}" for what in ("mean", "p50", "p95", "p99")),
     *("bitrate_mean_bps", "bitrate_switches", "rebuffering_s", "startup_s"),
+    *("messages", "messages_late", "messages_skipped"),
 }
 
 PRINT = "print(json.dumps(ANSWER))\n"

@@ -97,11 +97,13 @@ pub struct FlowOutcome {
     pub completion_s: Option<f64>,
     /// Start time, in seconds.
     pub start_s: f64,
-    /// Mean round-trip time of segments sent once and not selectively acknowledged before, in seconds.
+    /// Mean round-trip time of segments sent once and not selectively acknowledged before, or of answers to pings, in
+    /// seconds.
     pub rtt_mean_s: Option<f64>,
-    /// Minimum round-trip time of segments sent once, from the start of the run to the end of the window, in seconds.
+    /// Minimum round-trip time of segments sent once, or of answers to pings, from the start of the run to the end of the
+    /// window, in seconds.
     pub rtt_min_s: Option<f64>,
-    /// Data segments dropped; a SYN is not a data segment.
+    /// Data segments dropped; a SYN is not a data segment. Of a ping, probes and answers.
     pub segments_lost: u64,
     /// TCP connections opened.
     pub connections: u64,

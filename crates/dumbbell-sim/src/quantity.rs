@@ -20,6 +20,12 @@ choice! {
         Srtt = "srtt",
         /// Retransmission timeout, in seconds.
         Rto = "rto",
+        /// Every round-trip time measured, of TCP or of the answers to a `ping`, in seconds.
+        Rtt = "rtt",
+        /// Pacing rate, in bit/s of payload; not recorded without one.
+        PacingRate = "pacing_rate",
+        /// Delivery rate of the latest sample, in bit/s of payload, also while the application limits it.
+        DeliveryRate = "delivery_rate",
         /// First byte of every data segment sent; a SYN is not a data segment.
         SeqSent = "seq_sent",
         /// Cumulative acknowledgement, in bytes.
@@ -73,7 +79,7 @@ impl Quantity {
 
     /// True if every event is recorded, not only changes of the value.
     pub(crate) fn is_event(&self) -> bool {
-        self.is(Measure::SeqSent) || self.is(Measure::Wait)
+        self.is(Measure::SeqSent) || self.is(Measure::Wait) || self.is(Measure::Rtt)
     }
 
     /// True if only some flows have it.

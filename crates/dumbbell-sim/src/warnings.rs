@@ -136,8 +136,11 @@ impl Scenario {
                     never.then_some("none of these links has impairments or outages that lose packets")
                 } else {
                     let mut flows = self.flows.iter().filter(|flow| chosen.contains(&flow.name));
-                    let is_of_datagrams = |flow: &FlowSpec| flow.tcp.is_none() && flow.transport.is_none();
-                    let never = !quantity.is(Measure::Delivered) && flows.all(is_of_datagrams);
+                    let lacks = |flow: &FlowSpec| {
+                        let has_no_tcp = flow.tcp.is_none() && flow.transport.is_none();
+                        has_no_tcp && !(quantity.is(Measure::Rtt) && flow.source.echoes())
+                    };
+                    let never = !quantity.is(Measure::Delivered) && flows.all(lacks);
                     never.then_some("sources of datagrams have no TCP")
                 };
                 if let Some(reason) = reason {

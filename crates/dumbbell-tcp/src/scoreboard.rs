@@ -228,6 +228,16 @@ impl Scoreboard {
         }
     }
 
+    /// Samples delivery rates for others than the congestion control, which does not get them.
+    pub fn observe_rate(&mut self, now: Time) {
+        self.rate = Some(Box::new(DeliveryRate::observed(now)));
+    }
+
+    /// The delivery-rate sample of the current ACK, whoever it is for.
+    pub fn latest_rate(&self) -> Option<&RateSample> {
+        self.rate.as_ref().and_then(|rate| rate.latest())
+    }
+
     /// The delivery-rate sample of the current ACK. Its interval is at least the minimum round-trip time.
     #[inline]
     pub fn take_rate_sample(&mut self, rtt: Option<Time>, min_rtt: f64) {

@@ -18,8 +18,8 @@ const SHORTEST_PERIOD: Time = Time(1_000_000);
 /// What the testbed records of every probed flow besides the quantities of its probes.
 const RETRANSMISSIONS: ProbeInfo =
     ProbeInfo::new("retransmissions", "segments", "Segments retransmitted so far.");
-const PACING_RATE: ProbeInfo = ProbeInfo::new("pacing_rate", "bit/s", "Pacing rate of the connection.");
-const OF_TESTBED: [ProbeInfo; 2] = [RETRANSMISSIONS, PACING_RATE];
+const OF_TESTBED: [Quantity; 2] =
+    [Quantity::Declared(RETRANSMISSIONS), Quantity::Measured(Measure::PacingRate)];
 
 /// The counters of all flows at a time of the run.
 #[derive(Clone, Debug)]
@@ -85,8 +85,14 @@ impl Samples {
             let is_chosen =
                 |probe: &&ProbeSpec| probe.flows.iter().any(|name| name == "*" || *name == flow.name);
             if let Some(probe) = scenario.probes.iter().find(is_chosen) {
-                let own = |info| Recording::new(&flow.name, Quantity::Declared(info), probe);
-                recordings.extend(OF_TESTBED.map(own).map(|recording| OfFlow { flow: index, recording }));
+                for quantity in OF_TESTBED {
+                    let is_same =
+                        |known: &OfFlow| known.flow == index && known.recording.quantity == quantity;
+                    if !recordings.iter().any(is_same) {
+                        let recording = Recording::new(&flow.name, quantity, probe);
+                        recordings.push(OfFlow { flow: index, recording });
+                    }
+                }
             }
         }
         // Counters are zero at the beginning, and flows may have started before a thread can read them.
@@ -166,7 +172,7 @@ impl Samples {
     pub fn asks_control(&self, flow: usize) -> bool {
         let is_declared = |known: &OfFlow| {
             let quantity = known.recording.quantity;
-            matches!(quantity, Quantity::Declared(own) if !OF_TESTBED.contains(&own))
+            matches!(quantity, Quantity::Declared(_)) && !OF_TESTBED.contains(&quantity)
         };
         self.recordings.iter().any(|known| known.flow == flow && is_declared(known))
     }
@@ -193,7 +199,6 @@ fn shown(info: &TcpInfo, quantity: &Quantity) -> Option<f64> {
         Quantity::Declared(own) if *own == RETRANSMISSIONS => {
             return Some(info.segments_retransmitted() as f64);
         }
-        Quantity::Declared(own) if *own == PACING_RATE => return info.pacing_rate(),
         // Congestion controls report these themselves.
         Quantity::Declared(_) => return None,
         Quantity::Measured(measure) => measure,
@@ -205,8 +210,11 @@ fn shown(info: &TcpInfo, quantity: &Quantity) -> Option<f64> {
         Measure::Srtt => info.srtt(),
         Measure::Rto => Some(info.rto()),
         // The SYN counts as a byte.
+        Measure::PacingRate => info.pacing_rate(),
         Measure::SeqAcked => Some(info.bytes_acked().saturating_sub(1) as f64),
         Measure::Delivered
+        | Measure::DeliveryRate
+        | Measure::Rtt
         | Measure::SeqSent
         | Measure::TcpEvents
         | Measure::Backlog

@@ -111,6 +111,9 @@ PARTS = {
     "Uniform": Declared("flows.start", "A time drawn uniformly, once a run."),
     "Restart": Declared("flows.restarts", "A time in which a flow runs again."),
     "Reroute": Declared("flows.reroutes", "A change of a flow's path."),
+    "Messages": Declared(
+        "flows.messages", "Limits of what a source of datagrams writes over TCP or another transport."
+    ),
     "Tcp": Declared(
         "flows.tcp",
         "How a flow's sender and receiver behave.\n\n"
@@ -155,7 +158,7 @@ FAMILIES = {
         ("flows.source",),
         "A traffic source.\n\n"
         "Over TCP: `Greedy`, `Transfer`, `Tcplib`, and the workloads `Transfers`, `Web`, `Streaming`, `Incast`. As\n"
-        "datagrams: `Cbr`, `Poisson`, `OnOff`, `Video`, `Frames`, `Media`.",
+        "datagrams: `Cbr`, `Poisson`, `OnOff`, `Video`, `Frames`, `Media`, `Ping`.",
         {"onoff": "OnOff"},
     ),
     "Sizes": Family(

@@ -5,6 +5,7 @@ pub mod cbr;
 pub mod frames;
 pub mod media;
 pub mod onoff;
+pub mod ping;
 pub mod poisson;
 pub mod video;
 
@@ -98,6 +99,11 @@ pub trait Datagrams {
     /// Time between two reports of the receiver, and their size on the wire; `None` for an unresponsive source.
     fn reports(&self) -> Option<(Time, Bytes)> {
         None
+    }
+
+    /// True if the receiver answers each packet with another, which shows the round-trip time.
+    fn echoes(&self) -> bool {
+        false
     }
 
     /// A report has arrived.

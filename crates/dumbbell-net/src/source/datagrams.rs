@@ -1,7 +1,9 @@
 //! Sources that send datagrams.
 
 use super::SourceSpec;
-use crate::datagrams::{Datagrams, Emission, Packets, Report, cbr, frames, media, onoff, poisson, video};
+use crate::datagrams::{
+    Datagrams, Emission, Packets, Report, cbr, frames, media, onoff, ping, poisson, video,
+};
 use dumbbell_units::{Bytes, Ecn, Rate, Stream, Time};
 
 macro_rules! sources {
@@ -34,6 +36,14 @@ macro_rules! sources {
                 match self {
                     $( SourceSpec::$Variant(source) => source.reports(), )+
                     _ => None,
+                }
+            }
+
+            /// See [`Datagrams::echoes`].
+            pub fn echoes(&self) -> bool {
+                match self {
+                    $( SourceSpec::$Variant(source) => source.echoes(), )+
+                    _ => false,
                 }
             }
 
@@ -96,4 +106,5 @@ sources! {
     Video => video::Video,
     Frames => frames::Frames,
     Media => media::Media,
+    Ping => ping::Ping,
 }

@@ -10,6 +10,7 @@ use crate::datagrams::cbr::ConstantRate;
 use crate::datagrams::frames::Frames;
 use crate::datagrams::media::Media;
 use crate::datagrams::onoff::OnOff;
+use crate::datagrams::ping::Ping;
 use crate::datagrams::poisson::Poisson;
 use crate::datagrams::video::Video;
 use crate::tcplib::TcplibSource;
@@ -61,6 +62,8 @@ tagged! {
         Frames(Frames) = "frames",
         /// Real-time media in datagrams whose rate adapts to loss and delay.
         Media(Media) = "media",
+        /// Probes that are answered, for round-trip times beside other flows.
+        Ping(Ping) = "ping",
     }
 }
 

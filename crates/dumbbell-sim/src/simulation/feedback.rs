@@ -1,4 +1,4 @@
-//! Reports of the receivers of datagram sources that adapt.
+//! Reports of the receivers of datagram sources that adapt, and answers to probes of the round-trip time.
 
 use super::Simulation;
 use super::payload::Payload;
@@ -51,15 +51,21 @@ impl Simulation<'_> {
     pub(super) fn note_datagram(&mut self, packet: &Packet<Payload>) {
         let spec = &self.scenario.flows[packet.owner as usize];
         let Some((interval, size)) = spec.source.reports() else { return };
+        if spec.source.echoes() {
+            self.flows.hot_mut(packet.owner).undelivered += 1;
+            // As an acknowledgement, an answer has the time at which the probe was sent.
+            self.send_report(packet, size.0 as u32, (packet.timestamp, packet.payload));
+            return;
+        }
         let feedback = self.flows[packet.owner].feedback.as_mut();
         let report = feedback.and_then(|feedback| feedback.on_datagram(packet, interval, self.network.now));
         if let Some(report) = report {
-            self.send_report(packet, size.0 as u32, &report);
+            self.send_report(packet, size.0 as u32, (self.network.now, Payload::of_report(&report)));
         }
     }
 
-    /// Sends a report to the sender of a datagram.
-    fn send_report(&mut self, about: &Packet<Payload>, size: u32, report: &Report) {
+    /// Sends a report, or an answer, to the sender of a datagram.
+    fn send_report(&mut self, about: &Packet<Payload>, size: u32, (timestamp, payload): (Time, Payload)) {
         self.ledger.count_sent();
         let packet = Packet {
             size,
@@ -69,9 +75,9 @@ impl Simulation<'_> {
             ecn: Ecn::NotEct,
             // The reverse path is a separate flow.
             flow: !about.flow,
-            timestamp: self.network.now,
+            timestamp,
             queueing: Time::ZERO,
-            payload: Payload::of_report(report),
+            payload,
         };
         self.send(self.flows.hot(about.owner).begins.1, packet);
     }
@@ -80,9 +86,32 @@ impl Simulation<'_> {
     #[cold]
     #[inline(never)]
     pub(super) fn on_report(&mut self, packet: &Packet<Payload>) {
+        if self.scenario.flows[packet.owner as usize].source.echoes() {
+            self.on_echo(packet);
+            return;
+        }
         if let Some(datagrams) = &mut self.flows[packet.owner].datagrams {
             let source = &self.scenario.flows[packet.owner as usize].source;
             source.on_report(&mut datagrams.0, &packet.payload.report());
         }
+    }
+
+    /// The answer to a probe has arrived. That of a copy shows nothing.
+    fn on_echo(&mut self, packet: &Packet<Payload>) {
+        let (flow, now) = (packet.owner, self.network.now);
+        self.flows.hot_mut(flow).undelivered -= 1;
+        if packet.payload.is_copy() {
+            return;
+        }
+        let rtt = now.since(packet.timestamp);
+        let totals = &mut self.flows[flow].totals;
+        totals.rtt = (totals.rtt.0 + rtt.secs(), totals.rtt.1 + 1);
+        totals.rtt_min = totals.rtt_min.min(rtt.secs());
+        self.record_rtt(flow, rtt);
+    }
+
+    /// True if a packet from the receiver of a datagram source is an answer, which counts for its flow.
+    pub(super) fn is_echo(&self, packet: &Packet<Payload>) -> bool {
+        packet.kind == PacketKind::Report && self.scenario.flows[packet.owner as usize].source.echoes()
     }
 }

@@ -20,14 +20,20 @@ impl Simulation<'_> {
     #[cold]
     pub(super) fn record_flow(&mut self, owner: u32, flow: u32) {
         let now = self.network.now;
-        if self.probes.measure_rtts()
-            && let Some(rtt) = self.connections[owner].new_rtt()
-            && self.window.contains(now)
-        {
-            self.probes.add_rtt(flow, rtt);
+        if let Some(rtt) = self.connections[owner].new_rtt() {
+            self.record_rtt(flow, rtt);
         }
         self.record_events(owner);
         self.probes.record_sender(flow, now, &self.connections[owner].sender);
+    }
+
+    /// Records a round-trip time that was measured now.
+    pub(super) fn record_rtt(&mut self, flow: u32, rtt: Time) {
+        let now = self.network.now;
+        self.probes.record(flow, Measure::Rtt, now, rtt.secs());
+        if self.window.contains(now) {
+            self.probes.add_rtt(flow, rtt);
+        }
     }
 
     /// Records the events reported by a sender.

@@ -42,6 +42,7 @@ impl Forwarding<Payload> for Simulation<'_> {
                 self.reports.release(&packet.payload);
                 (None, false)
             }
+            PacketKind::Report if self.is_echo(packet) => (Some(packet.owner), true),
             PacketKind::Report => (None, false),
             PacketKind::CarriedData | PacketKind::CarriedControl => self.drop_carried(packet),
         };
@@ -56,12 +57,12 @@ impl Forwarding<Payload> for Simulation<'_> {
             PacketKind::Data | PacketKind::Syn => {
                 self.flows.hot_mut(packet.payload.flow()).undelivered += 1;
             }
-            PacketKind::Datagram => {
+            PacketKind::Report if !self.is_echo(packet) => {}
+            PacketKind::Datagram | PacketKind::Report => {
                 self.flows.hot_mut(packet.owner).undelivered += 1;
                 copy.payload = packet.payload.copied();
             }
             PacketKind::Ack => copy.payload = self.reports.copy(&packet.payload),
-            PacketKind::Report => {}
             PacketKind::CarriedData | PacketKind::CarriedControl => self.copy_carried(packet),
         }
         copy

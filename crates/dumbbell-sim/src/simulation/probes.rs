@@ -47,7 +47,10 @@ fn shown(sender: &Sender, quantity: &Quantity) -> Option<f64> {
         Measure::Srtt => sender.srtt(),
         Measure::Rto => Some(sender.rto().secs()),
         Measure::SeqAcked => Some(sender.snd_una() as f64),
-        Measure::SeqSent
+        Measure::PacingRate => sender.pacing_rate().map(|bytes_per_s| bytes_per_s * 8.0),
+        Measure::DeliveryRate => sender.delivery_rate().map(|bytes_per_s| bytes_per_s * 8.0),
+        Measure::Rtt
+        | Measure::SeqSent
         | Measure::Delivered
         | Measure::TcpEvents
         | Measure::Transfers
@@ -70,6 +73,7 @@ fn of_stack(shown: &Shown, quantity: &Quantity) -> Option<Option<f64>> {
         Measure::Srtt => shown.srtt,
         Measure::Rto => shown.rto,
         Measure::SeqAcked => Some(shown.acknowledged as f64),
+        Measure::PacingRate => shown.pacing_rate,
         _ => return None,
     })
 }
@@ -144,6 +148,11 @@ impl Probes {
     /// True if a probe records the events of a flow.
     pub(super) fn keep_events(&self, flow: u32) -> bool {
         self.quantities(&self.of_flows[flow as usize]).any(|quantity| quantity.is(Measure::TcpEvents))
+    }
+
+    /// True if a probe records the delivery rates of a flow.
+    pub(super) fn sample_rates(&self, flow: u32) -> bool {
+        self.quantities(&self.of_flows[flow as usize]).any(|quantity| quantity.is(Measure::DeliveryRate))
     }
 
     /// Lets the recordings of this quantity of a flow take what is new.
@@ -254,15 +263,11 @@ impl Probes {
         }
     }
 
-    /// True if round-trip times are measured for percentiles.
-    #[inline]
-    pub(super) fn measure_rtts(&self) -> bool {
-        !self.rtts.is_empty()
-    }
-
     /// Adds a round-trip time within the measurement window.
     pub(super) fn add_rtt(&mut self, flow: u32, rtt: Time) {
-        self.rtts[flow as usize].add(rtt.0);
+        if let Some(rtts) = self.rtts.get_mut(flow as usize) {
+            rtts.add(rtt.0);
+        }
     }
 
     /// The round-trip times and one-way delays of a flow.

@@ -93,6 +93,7 @@ impl Simulation<'_> {
         let in_flight = self.network.packets().filter_map(|packet| match packet.kind {
             PacketKind::Data | PacketKind::Syn => Some(packet.payload.flow()),
             PacketKind::Datagram => Some(packet.owner),
+            PacketKind::Report if self.is_echo(packet) => Some(packet.owner),
             PacketKind::CarriedData | PacketKind::CarriedControl => {
                 (packet.payload.to() == End::Receiver).then_some(packet.owner)
             }

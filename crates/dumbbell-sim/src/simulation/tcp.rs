@@ -215,6 +215,9 @@ impl<'a> Simulation<'a> {
         if self.keeps_events(flow) {
             sender.keep_events();
         }
+        if self.probes.sample_rates(flow) {
+            sender.sample_rate(self.network.now);
+        }
         sender
     }
 

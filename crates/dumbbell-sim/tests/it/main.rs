@@ -22,6 +22,7 @@ mod messages;
 mod opportunities;
 mod paths;
 mod prefix;
+mod probing;
 mod queues;
 mod recovery;
 mod slow_starts;

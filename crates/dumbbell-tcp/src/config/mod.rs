@@ -11,7 +11,7 @@ use crate::segment::SackBlocks;
 use dumbbell_cc::probes::OWN;
 use dumbbell_cc::{AlgorithmSpec, External, GrowPer, Mechanisms, ReductionBase, SlowStartSpec, WindowRules};
 use dumbbell_units::spec::{self, Field, Members, Node, Params, SpecError};
-use dumbbell_units::{Bytes, Time, Value, Window, choice, params};
+use dumbbell_units::{Bytes, Rate, Time, Value, Window, choice, params};
 pub use presets::Rules;
 use recovery::RecoverySpec;
 
@@ -229,6 +229,10 @@ params! {
         timestamps: bool = true, "-", "[RFC 7323 §3]";
         /// Space the segments of a window, if the congestion control has no pacing rate of its own.
         pacing: Pacing = Pacing::Off, "-", "[linux6 tcp_output.c]";
+        /// Largest pacing rate, of payload (`SO_MAX_PACING_RATE`). It spaces also the segments of a congestion control that
+        /// does not pace.
+        max_pacing_rate: Option<Rate> = None, "bit/s", "[linux6 tcp_output.c]",
+            |rate| rate.is_none_or(|rate| rate.0 > 0), "a rate above 0";
         /// When the receiver delays its acknowledgements.
         delayed_ack: DelayedAck = DelayedAck::On(DelayedAckParams::default()), "-", "[RFC 1122 §4.2.3.2]";
         /// Send new data on the first two duplicate ACKs.
@@ -375,6 +379,9 @@ impl TcpParams {
         }
         if self.mechanisms.spike_suppression && self.pacing != Pacing::Off {
             return Err(refuse("pacing", "a table".into(), "\"off\": mechanism J sets the pace"));
+        }
+        if let Some(rate) = self.max_pacing_rate.filter(|_| self.mechanisms.spike_suppression) {
+            return Err(refuse("max_pacing_rate", rate.to_string(), "nothing: mechanism J sets the pace"));
         }
         Ok(())
     }
@@ -785,6 +792,11 @@ mod tests {
         assert!(parse(json!({ "variant": "westwood", "window": hystart })).is_ok());
         let paced = json!({ "variant": "vegas", "mechanisms": { "J": true }, "pacing": {} });
         assert_eq!(field(paced), ".pacing");
+        let capped =
+            json!({ "variant": "vegas", "mechanisms": { "J": true }, "max_pacing_rate": "1 Mbit/s" });
+        assert_eq!(field(capped), ".max_pacing_rate");
+        assert_eq!(field(json!({ "max_pacing_rate": "0 bit/s" })), "max_pacing_rate");
+        assert_eq!(Tcp(parse(json!("sack")).unwrap()).encode().get("max_pacing_rate"), None);
         assert_eq!(field(json!({ "pacing": { "ratio": 0 } })), "pacing.ratio");
         assert_eq!(field(json!({ "initial_window": "10 bytes" })), ".initial_window");
         assert_eq!(field(json!({ "initial_windo": "1 segments" })), "initial_windo");

@@ -51,6 +51,8 @@ pub struct DeliveryRate {
     sample: Option<RateSample>,
     /// The minimum round-trip time in seconds, and as a duration.
     min_rtt: (f64, Time),
+    /// Samples are not for the congestion control.
+    is_observed: bool,
 }
 
 impl DeliveryRate {
@@ -67,7 +69,13 @@ impl DeliveryRate {
             newest: None,
             sample: None,
             min_rtt: (f64::INFINITY, Time::ZERO),
+            is_observed: false,
         }
+    }
+
+    /// The same with samples that the congestion control does not get.
+    pub fn observed(now: Time) -> Self {
+        DeliveryRate { is_observed: true, ..DeliveryRate::new(now) }
     }
 
     fn transmission(&self, now: Time, in_flight: u64, is_retransmission: bool) -> Transmission {
@@ -189,8 +197,13 @@ impl DeliveryRate {
         self.sample.as_ref()
     }
 
-    /// The last sample, if any.
+    /// The last sample for the congestion control, if any.
     pub fn sample(&self) -> Option<&RateSample> {
+        if self.is_observed { None } else { self.sample.as_ref() }
+    }
+
+    /// The last sample, if any.
+    pub fn latest(&self) -> Option<&RateSample> {
         self.sample.as_ref()
     }
 

@@ -226,7 +226,8 @@ impl Connection {
             burst: Burst { sent: 0, limit: if mechanisms.burst_limit { BURST_LIMIT } else { u64::MAX } },
             timers: Timers::new(),
             retransmission: RetransmissionTimer::new(params, clock),
-            pacer: Pacer::new(mechanisms.spike_suppression, &params.pacing, now),
+            pacer: Pacer::new(mechanisms.spike_suppression, &params.pacing, now)
+                .at_most(params.max_pacing_rate),
             opening: Opening::new(params.handshake, params.timer.times_requests(), now),
             idle: Idle {
                 restarts: params.idle_restart,

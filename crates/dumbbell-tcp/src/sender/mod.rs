@@ -36,7 +36,7 @@ pub use trace::{TcpEvent, TcpEventKind};
 use crate::config::TcpParams;
 use crate::rtt::HostClock;
 use connection::Connection;
-use dumbbell_cc::{Algorithm, ExternalControl, Setup};
+use dumbbell_cc::{Algorithm, ExternalControl, RateSample, Setup};
 use dumbbell_units::{Stream, Time};
 use opening::Phase;
 use recovery::{Recovery, Start};
@@ -168,6 +168,23 @@ impl Sender {
     /// Retransmission timeout with its back-off.
     pub fn rto(&self) -> Time {
         self.connection.retransmission.timeout()
+    }
+
+    /// Pacing rate, in bytes of payload per second; `None` if segments are not paced.
+    pub fn pacing_rate(&self) -> Option<f64> {
+        self.connection.pacer.rate()
+    }
+
+    /// From now on, samples the delivery rate even if the congestion control does not use it.
+    pub fn sample_rate(&mut self, now: Time) {
+        if !self.connection.congestion.uses_rate_samples() {
+            self.connection.scoreboard.observe_rate(now);
+        }
+    }
+
+    /// Delivery rate of the latest sample, in bytes of payload per second, if it is sampled.
+    pub fn delivery_rate(&self) -> Option<f64> {
+        self.connection.scoreboard.latest_rate().map(RateSample::delivery_rate)
     }
 
     /// From now on, records events for [`drain_events`](Self::drain_events).

@@ -1,11 +1,12 @@
 //! Pacing delays transmissions. The rate is set by the congestion control, by mechanism J of Vegas, or from the window of a
-//! congestion control that does not pace.
+//! congestion control that does not pace. It may be limited, which paces by itself.
 //!
 //! Segments leave one by one, spaced by the rate, after a pause with one ahead of its space. Or they leave in bursts:
 //! their segments together, then the space of all of them, as `tcp_update_skb_after_send` of Linux has it [linux6].
 
 use crate::config::{Pacing, PacingParams};
-use dumbbell_units::Time;
+use dumbbell_units::math::least;
+use dumbbell_units::{Rate, Time};
 
 /// Kinds of transmissions with different rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +30,9 @@ pub(super) enum Release {
 /// When the next transmission is allowed.
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
-    /// Bytes per second that were set last.
+    /// Bytes per second that were set last, and the largest that may be set.
     rate: f64,
+    most: f64,
     release: Release,
     /// Spacing in seconds per byte of payload; 0 without a rate.
     per_byte: f64,
@@ -56,6 +58,7 @@ impl Pacer {
         };
         Pacer {
             rate: 0.0,
+            most: f64::INFINITY,
             release: Release::Spread(0.0),
             per_byte: 0.0,
             lead: Time::ZERO,
@@ -64,6 +67,20 @@ impl Pacer {
             of_window,
             spike_suppression,
         }
+    }
+
+    /// The same with a largest rate, at which it paces until a lower one is set.
+    pub(super) fn at_most(mut self, rate: Option<Rate>) -> Self {
+        if let Some(rate) = rate {
+            self.most = rate.0 as f64 / 8.0;
+            self.set_rate(self.most, Release::Spread(0.0));
+        }
+        self
+    }
+
+    /// The rate in bytes of payload per second; `None` without one.
+    pub(super) fn rate(&self) -> Option<f64> {
+        (self.per_byte > 0.0).then(|| 1.0 / self.per_byte)
     }
 
     /// Data up to `snd_una` was acknowledged, and the next byte to send is `snd_nxt`.
@@ -79,6 +96,7 @@ impl Pacer {
     /// Sets the rate, in bytes of payload per second above 0, and how segments leave. No effect if mechanism J paces.
     #[inline]
     pub(super) fn set_rate(&mut self, rate: f64, release: Release) {
+        let rate = least(rate, self.most);
         if (self.rate, self.release) != (rate, release) && self.spike_suppression.is_none() && rate > 0.0 {
             (self.rate, self.release) = (rate, release);
             self.per_byte = 1.0 / rate;
@@ -245,6 +263,19 @@ mod tests {
         // 80 ms late: a half.
         pacer.on_sent(1_000, Time(200 * MS), Urgency::Regular);
         assert_eq!(pacer.wait(Time(201 * MS), Urgency::Regular), Some(Time(205 * MS)));
+    }
+
+    #[test]
+    fn a_largest_rate_holds_from_the_beginning_and_against_higher_rates() {
+        // 800 kbit/s are 100,000 bytes/s.
+        let mut pacer = Pacer::new(false, &Pacing::Off, Time::ZERO).at_most(Some(Rate(800_000)));
+        pacer.on_sent(1_000, Time::ZERO, Urgency::Regular);
+        assert_eq!(pacer.wait(Time::ZERO, Urgency::Retransmission), Some(Time(10 * MS)));
+        for (rate, expected) in [(200_000.0, 100_000.0), (50_000.0, 50_000.0), (f64::INFINITY, 100_000.0)] {
+            pacer.set_rate(rate, Release::Spread(0.0));
+            assert_eq!(pacer.rate(), Some(expected));
+        }
+        assert_eq!(Pacer::new(false, &Pacing::Off, Time::ZERO).at_most(None).rate(), None);
     }
 
     #[test]
