@@ -215,3 +215,75 @@ def test_a_workload_reads_back_from_its_plain_form():
     assert again.flows[0].source.sizes == scenario.flows[0].source.sizes
     changed = scenario.with_values({"flows.short.source.arrivals.load": 0.9})
     assert changed.resolved()["flows"][0]["source"]["arrivals"]["load"] == 0.9
+
+
+MESSAGES = """
+duration = "5 s"
+rules = "classic"
+nodes = ["a", "b"]
+links = [
+    { name = "ab", from = "a", to = "b", rate = "4 Mbit/s", delay = "10 ms" },
+    { name = "ba", from = "b", to = "a", rate = "4 Mbit/s", delay = "10 ms" },
+]
+probes = [{ flows = ["ping"], quantities = ["rtt"] }]
+
+[[flows]]
+name = "video"
+from = "a"
+to = "b"
+tcp = { variant = "sack", max_pacing_rate = "3 Mbit/s", reading = { rate = "2500 kbit/s" } }
+source = { kind = "video", rate = "2 Mbit/s" }
+messages = { deadline = "100 ms", backlog = "60 kB" }
+
+[[flows]]
+name = "ping"
+from = "a"
+to = "b"
+source = { kind = "ping", interval = "200 ms" }
+"""
+
+
+def test_messages_limits_and_pings_are_stated_alike_in_toml_and_in_python():
+    read = Scenario.from_toml(MESSAGES)
+    video, ping = read.flows
+    assert video.messages == dumbbell.Messages(deadline="100 ms", backlog="60 kB")
+    limits = dumbbell.Tcp(
+        variant="sack", max_pacing_rate="3 Mbit/s", reading=dumbbell.Reading(rate="2500 kbit/s")
+    )
+    assert (video.tcp, ping.source) == (limits, dumbbell.Ping(interval="200 ms"))
+    again = read.with_values({"flows.video.messages.deadline": "1 s"})
+    assert again.flows[0].messages.deadline == "1 s"
+    result = dumbbell.run(read)
+    row = result.flow("video")
+    # 24 frames a second.
+    assert row.messages + row.messages_skipped == 121
+    assert 0 <= row.messages_late < row.messages
+    ping = result.flow("ping")
+    assert (ping.segments_sent, ping.segments_lost, ping.messages) == (26, 0, 0)
+    assert math.isnan(ping.messages_late)
+    rtts = result.traces["rtt"].value
+    # The last probe is on the way.
+    assert len(rtts) == 25
+    assert rtts.mean() == pytest.approx(ping.rtt_mean_s)
+    assert rtts.min() >= 0.02
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"flows.ping.messages": {"deadline": "1 s"}},
+            "flows.ping.messages: a table is not accepted; expected nothing: only a source of datagrams over TCP",
+        ),
+        ({"flows.video.tcp.max_pacing_rate": "0 bit/s"}, 'flows.video.tcp.max_pacing_rate: "0 bit/s"'),
+        ({"flows.video.messages.deadline": "soon"}, 'flows.video.messages.deadline: "soon"'),
+        (
+            {"flows.ping.tcp": "reno"},
+            "flows.ping.tcp: a table is not accepted; expected nothing: this source",
+        ),
+        ({"flows.ping.source.interval": "0 s"}, "flows.ping.source.interval"),
+    ],
+)
+def test_limits_without_meaning_are_refused_by_their_fields(changes, message):
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        Scenario.from_toml(MESSAGES).with_values(changes)

@@ -195,7 +195,7 @@ fn extend(table: &mut Value, others: Value) {
 
 /// Members of a flow that are drawn here, not from the schema. Transports have hosts above the engine: a check puts them in
 /// the place of TCP.
-const STRUCTURE: [&str; 12] = [
+const STRUCTURE: [&str; 13] = [
     "name",
     "count",
     "from",
@@ -208,6 +208,7 @@ const STRUCTURE: [&str; 12] = [
     "reroutes",
     "tcp",
     "transport",
+    "messages",
 ];
 
 fn flows(topology: &Topology, leaves: &mut Leaves, draw: &mut Draw) -> Vec<Value> {
@@ -255,9 +256,16 @@ fn flows(topology: &Topology, leaves: &mut Leaves, draw: &mut Draw) -> Vec<Value
                 source
             }
         };
-        let is_datagram = SourceSpec::decode(&Node::root(&source)).is_ok_and(|source| source.is_datagram());
+        let read = SourceSpec::decode(&Node::root(&source)).ok();
+        let is_datagram = read.as_ref().is_some_and(SourceSpec::is_datagram);
+        let writes = is_datagram && read.is_some_and(|source| source.reports().is_none()) && draw.chance(0.3);
         flow["source"] = source;
-        if !is_datagram {
+        if writes && draw.chance(0.5) {
+            let deadline = written(draw.log_between(0.1, 1000.0), "ms", draw);
+            let backlog = written(draw.log_between(0.1, 1000.0), "kB", draw);
+            flow["messages"] = json!({ "deadline": deadline, "backlog": backlog });
+        }
+        if !is_datagram || writes {
             flow["tcp"] = match like.as_ref().and_then(|like| like.get("tcp")) {
                 Some(tcp) => tcp.clone(),
                 None => leaves.value(member("tcp"), draw),

@@ -23,6 +23,7 @@ const BACKOFFS: u32 = 12;
 /// The work of a scenario over time.
 #[derive(Debug)]
 pub struct Work {
+    /// What flows write or send; two for a source of datagrams over TCP.
     flows: Vec<FlowWork>,
     /// Maximum time, in seconds, for which impairments and clocks cost little.
     longest: f64,
@@ -68,13 +69,15 @@ impl Work {
             users[*link] += 1.0;
         }
         let capacity = |link: usize| fastest(&scenario.links[link]) / 8.0 / users[link].max(1.0);
-        let flow = |(flow, paths): (&FlowSpec, &Paths)| match &flow.tcp {
-            Some(tcp) if !flow.source.is_datagram() => {
-                FlowWork::Segments(segments(scenario, flow, &tcp.0, paths, capacity))
-            }
-            _ => FlowWork::Datagrams(datagrams(&flow.source)),
+        let flow = |(flow, paths): (&FlowSpec, &Paths)| {
+            // Each message written is an event, as a datagram is.
+            let datagrams = flow.source.is_datagram().then(|| FlowWork::Datagrams(datagrams(&flow.source)));
+            let tcp = flow.tcp.as_ref();
+            let segments =
+                tcp.map(|tcp| FlowWork::Segments(segments(scenario, flow, &tcp.0, paths, capacity)));
+            datagrams.into_iter().chain(segments)
         };
-        let flows = scenario.flows.iter().zip(&paths).map(flow).collect();
+        let flows = scenario.flows.iter().zip(&paths).flat_map(flow).collect();
         let impairments = scenario.links.iter().flat_map(|link| &link.impairments);
         let longest = impairments.filter_map(|impairment| match impairment {
             ImpairmentSpec::TwoState(model) => Some(DWELLS * model.good.min(model.bad).secs()),

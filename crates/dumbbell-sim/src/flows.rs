@@ -124,6 +124,11 @@ params! {
 }
 
 impl FlowSpec {
+    /// True if its receiver tells a window that is not constant.
+    pub fn tells_window(&self) -> bool {
+        self.tcp.as_ref().is_some_and(|tcp| tcp.0.reading.is_some())
+    }
+
     /// True if what its source would send as datagrams is written on a connection.
     pub fn writes_messages(&self) -> bool {
         self.source.is_datagram() && (self.tcp.is_some() || self.transport.is_some())

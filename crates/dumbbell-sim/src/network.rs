@@ -293,11 +293,13 @@ impl Entrance {
     }
 }
 
-/// True for a flow that, once started, sends over the same path to the end of the run.
+/// True for a flow that, once started, sends over the same path to the end of the run, and whose receiver waits for
+/// nothing but its data.
 fn is_steady(flow: &FlowSpec) -> bool {
     let is_greedy = matches!(flow.source, SourceSpec::Greedy(_));
     is_greedy
         && flow.transport.is_none()
+        && !flow.tells_window()
         && flow.stop.is_none()
         && flow.restarts.is_empty()
         && flow.reroutes.is_empty()

@@ -63,9 +63,9 @@ fn prefix_key(scenario: &Scenario) -> String {
         if earliest.0 > 0
             && let Some(tcp) = &mut flow.tcp
         {
-            // This determines which receivers may answer ahead of the clock.
-            let delayed_ack = tcp.0.delayed_ack.clone();
-            tcp.0 = TcpParams { delayed_ack, ..TcpParams::default() };
+            // These determine which receivers may answer ahead of the clock.
+            let TcpParams { delayed_ack, reading, .. } = tcp.0.clone();
+            tcp.0 = TcpParams { delayed_ack, reading, ..TcpParams::default() };
         }
     }
     scenario.to_json()

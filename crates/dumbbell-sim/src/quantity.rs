@@ -16,6 +16,9 @@ choice! {
         Ssthresh = "ssthresh",
         /// Bytes sent and not acknowledged, in segments.
         FlightSize = "flight_size",
+        /// Receive window as the sender knows it, or send buffer if that is smaller, in segments; not recorded while
+        /// unlimited.
+        ReceiveWindow = "receive_window",
         /// Smoothed round-trip time of the retransmission timer, in seconds.
         Srtt = "srtt",
         /// Retransmission timeout, in seconds.

@@ -1,6 +1,8 @@
 //! The receiver: reassembly, immediate or delayed acknowledgements, SACK blocks.
 
+pub(crate) mod growth;
 mod quick;
+mod reading;
 
 use crate::config::{DelayedAck, EcnMode, TcpParams};
 use crate::ranges::RangeSet;
@@ -8,6 +10,7 @@ use crate::rtt::HostClock;
 use crate::segment::{AckSegment, DataSegment, SackBlocks};
 use dumbbell_units::{Ecn, Time, prefetch};
 use quick::Quick;
+use reading::Reader;
 
 /// Marks after which an acknowledgement is not delayed [RFC 9768 §3.2.2.5.1].
 const URGENT_MARKS: u64 = 2;
@@ -66,6 +69,8 @@ pub struct Receiver {
     /// Queueing time of the segment that arrived last, if it was the next one expected.
     newest_queueing: Time,
     deadline: Time,
+    /// How the application reads, if that changes the window.
+    reader: Option<Box<Reader>>,
 }
 
 impl Receiver {
@@ -88,6 +93,7 @@ impl Receiver {
             echoes_queueing: params.aqt,
             newest_queueing: Time::NEVER,
             deadline: Time::NEVER,
+            reader: Reader::new(params, clock),
         }
     }
 
@@ -111,10 +117,27 @@ impl Receiver {
         self.waiting_segments > 0
     }
 
-    /// When a delayed acknowledgement is due; [`Time::NEVER`] if none is pending.
+    /// When a delayed acknowledgement, or one that tells the window, is due; [`Time::NEVER`] if none is pending.
     #[inline]
     pub fn next_deadline(&self) -> Time {
         self.deadline
+    }
+
+    /// A segment that was sent at `sent` has been taken in: the application reads on.
+    pub fn read(&mut self, now: Time, segment: &DataSegment, sent: Time) {
+        match &mut self.reader {
+            Some(reader) if segment.is_syn => reader.on_open(now, sent),
+            Some(reader) => reader.on_segment(now, sent, u64::from(segment.len), self.rcv_nxt),
+            None => {}
+        }
+    }
+
+    /// The first byte after the receive window, which the acknowledgement that is sent now tells, if the window is not
+    /// constant.
+    pub fn tell_window(&mut self, now: Time) -> Option<u64> {
+        let reader = self.reader.as_mut()?;
+        self.deadline = self.deadline.min(reader.tell(now));
+        Some(reader.edge())
     }
 
     /// A segment sent at `sent` arrived; `waited` is the queueing time that routers report. Returns the
@@ -227,7 +250,8 @@ impl Receiver {
     #[inline(never)]
     fn acknowledge_again(&mut self, segment: &DataSegment, echo: Time) -> AckSegment {
         let mut sack = SackBlocks::default();
-        if self.reports_duplicates {
+        // A probe of the window has no data.
+        if self.reports_duplicates && segment.len > 0 {
             sack.push_duplicate(self.rcv_nxt, segment.seq, segment.len);
         }
         self.acknowledge_with(sack, echo)

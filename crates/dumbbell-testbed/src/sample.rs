@@ -214,6 +214,7 @@ fn shown(info: &TcpInfo, quantity: &Quantity) -> Option<f64> {
         Measure::SeqAcked => Some(info.bytes_acked().saturating_sub(1) as f64),
         Measure::Delivered
         | Measure::DeliveryRate
+        | Measure::ReceiveWindow
         | Measure::Rtt
         | Measure::SeqSent
         | Measure::TcpEvents

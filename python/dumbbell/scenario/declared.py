@@ -126,6 +126,7 @@ PARTS = {
         "flows.tcp.pacing", "Pacing of a window whose congestion control has no rate of its own."
     ),
     "DelayedAck": Declared("flows.tcp.delayed_ack", "Delayed acknowledgement."),
+    "Reading": Declared("flows.tcp.reading", "How the application of a receiver reads."),
     "Probe": Declared("probes", "Records quantities over time."),
 }
 

@@ -210,7 +210,10 @@ impl Flows {
             HotFlowState {
                 begins,
                 is_traced,
-                is_followed: is_traced || !spec.restarts.is_empty() || spec.messages.is_some(),
+                is_followed: is_traced
+                    || !spec.restarts.is_empty()
+                    || spec.messages.is_some()
+                    || spec.tells_window(),
                 has_reports: spec.source.reports().is_some(),
                 ..HotFlowState::default()
             }

@@ -22,6 +22,7 @@ mod work;
 
 use crate::capture::Tap;
 use crate::events::Event;
+use crate::flows::FlowSpec;
 use crate::forwarding::{Forwarding, Network};
 use crate::journal::Journal;
 use crate::network::Routes;
@@ -116,6 +117,9 @@ impl<'a> Simulation<'a> {
         if capture.is_some() {
             reports.keep_times();
             network.links.iter_mut().for_each(Link::observe);
+        }
+        if scenario.flows.iter().any(FlowSpec::tells_window) {
+            reports.keep_windows();
         }
         let journal = supervision.journal.map(|request| {
             let flow = scenario.flows.get(request.flow as usize);

@@ -258,6 +258,7 @@ impl Simulation<'_> {
             }
             PacketKind::Ack => {
                 self.ledger.count_delivered();
+                let window = self.reports.window(&packet.payload);
                 let ack = self.reports.take(&packet);
                 self.fingerprint.note(self.network.now, Noted::Ack, packet.owner, ack.ack);
                 let connection = &mut self.connections[packet.owner];
@@ -266,7 +267,13 @@ impl Simulation<'_> {
                         self.begin_step(packet.owner);
                     }
                     let connection = &mut self.connections[packet.owner];
-                    connection.sender.on_ack(self.network.now, &ack, packet.queueing);
+                    match window {
+                        None => connection.sender.on_ack(self.network.now, &ack, packet.queueing),
+                        Some(edge) => {
+                            let now = self.network.now;
+                            connection.sender.on_ack_with_window(now, &ack, packet.queueing, edge);
+                        }
+                    }
                     if self.journal.is_some() {
                         self.end_ack(packet.owner, &ack);
                     }
@@ -352,6 +359,10 @@ impl Simulation<'_> {
             }
             self.flows[flow].bridge_pauses(sent);
         }
+        if self.reports.keeps_windows() && matches!(packet.kind, PacketKind::Data | PacketKind::Syn) {
+            let segment = packet.payload.segment(packet.ecn);
+            self.connections[packet.owner].receiver.read(at, &segment, sent);
+        }
         if let Some(messages) = &mut self.flows[flow].messages {
             messages.on_delivered(packet.flow, bytes, at);
         }
@@ -381,6 +392,16 @@ impl Simulation<'_> {
         (self.put_acknowledgement(&mut packet, flow, ack), packet)
     }
 
+    /// Lets an acknowledgement that is sent now tell the receive window, if that is not constant.
+    #[cold]
+    #[inline(never)]
+    fn tell_window(&mut self, packet: &Packet<Payload>) {
+        if let Some(edge) = self.connections[packet.owner].receiver.tell_window(self.network.now) {
+            self.reports.note_window(&packet.payload, edge);
+            self.arm(packet.owner);
+        }
+    }
+
     /// Puts an acknowledgement into a packet of the same connection, and returns the first hop of its path. Acknowledgements are not
     /// ECN-capable (RFC 3168 §6.1.4).
     #[inline(always)]
@@ -394,7 +415,11 @@ impl Simulation<'_> {
         packet.flow = !packet.flow;
         packet.timestamp = ack.timestamp_echo;
         packet.queueing = Time::ZERO;
+        let begin = hot.begins.1;
         packet.payload = self.reports.carry(ack);
-        hot.begins.1
+        if self.reports.keeps_windows() {
+            self.tell_window(packet);
+        }
+        begin
     }
 }

@@ -151,6 +151,10 @@ pub(super) struct Reports {
     free: Vec<u32>,
     /// When the acknowledgements of these reports were sent, if someone wants to know.
     sent: Option<Vec<Time>>,
+    /// Where the receive windows that they tell end, 0 for none, if any of them does.
+    windows: Option<Vec<u64>>,
+    /// One of these is kept of every acknowledgement.
+    keeps_all: bool,
 }
 
 impl Reports {
@@ -158,7 +162,7 @@ impl Reports {
     // Inlined, so that a report is stored in its place directly from registers.
     #[inline(always)]
     pub(super) fn carry(&mut self, ack: &AckSegment) -> Payload {
-        let is_plain = ack.sack.is_empty() && ack.ce_bytes == 0 && self.sent.is_none();
+        let is_plain = ack.sack.is_empty() && ack.ce_bytes == 0 && !self.keeps_all;
         let detail = if is_plain {
             NO_REPORTS
         } else {
@@ -185,12 +189,43 @@ impl Reports {
             sent.resize(self.reports.len(), Time::NEVER);
             sent[index as usize] = Time::NEVER;
         }
+        if let Some(windows) = &mut self.windows {
+            windows.resize(self.reports.len(), 0);
+            windows[index as usize] = 0;
+        }
         index
     }
 
     /// From now on, keeps the times at which acknowledgements are sent. There are none yet.
     pub(super) fn keep_times(&mut self) {
         self.sent = Some(Vec::new());
+        self.keeps_all = true;
+    }
+
+    /// From now on, keeps the receive windows that acknowledgements tell. There are none yet.
+    pub(super) fn keep_windows(&mut self) {
+        self.windows = Some(Vec::new());
+        self.keeps_all = true;
+    }
+
+    /// True if acknowledgements may tell receive windows.
+    #[inline]
+    pub(super) fn keeps_windows(&self) -> bool {
+        self.windows.is_some()
+    }
+
+    /// An acknowledgement tells where the receive window ends.
+    pub(super) fn note_window(&mut self, payload: &Payload, edge: u64) {
+        if let Some(window) = self.windows.as_mut().and_then(|known| known.get_mut(payload.detail as usize)) {
+            *window = edge;
+        }
+    }
+
+    /// Where the receive window ends that an acknowledgement tells, if it does.
+    #[inline]
+    pub(super) fn window(&self, payload: &Payload) -> Option<u64> {
+        let window = self.windows.as_ref()?.get(payload.detail as usize);
+        window.copied().filter(|&edge| edge > 0)
     }
 
     /// An acknowledgement enters a link. On its first one, it is sent.
@@ -215,7 +250,9 @@ impl Reports {
             return *payload;
         }
         let sent = self.sent(payload);
+        let window = self.window(payload);
         let copy = Payload { detail: self.keep(self.reports[payload.detail as usize]), ..*payload };
+        self.note_window(&copy, window.unwrap_or_default());
         self.note_sent(&copy, sent);
         copy
     }

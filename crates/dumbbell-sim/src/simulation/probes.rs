@@ -44,6 +44,7 @@ fn shown(sender: &Sender, quantity: &Quantity) -> Option<f64> {
             Some(sender.congestion().ssthresh() / mss).filter(|ssthresh| ssthresh.is_finite())
         }
         Measure::FlightSize => Some(sender.flight_size() as f64 / mss),
+        Measure::ReceiveWindow => Some(sender.max_window() / mss).filter(|window| window.is_finite()),
         Measure::Srtt => sender.srtt(),
         Measure::Rto => Some(sender.rto().secs()),
         Measure::SeqAcked => Some(sender.snd_una() as f64),

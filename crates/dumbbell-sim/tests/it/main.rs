@@ -24,6 +24,7 @@ mod paths;
 mod prefix;
 mod probing;
 mod queues;
+mod reading;
 mod recovery;
 mod slow_starts;
 mod steps;

@@ -6,6 +6,7 @@
 mod presets;
 pub mod recovery;
 
+use crate::receiver::growth::first_window;
 use crate::rtt::{RfcTimer, TimerSpec};
 use crate::segment::SackBlocks;
 use dumbbell_cc::probes::OWN;
@@ -154,6 +155,17 @@ pub enum Pacing {
 
 off_or_table!(Pacing(PacingParams), "\"off\" or a table { slow_start_ratio = 2.0, ratio = 1.2 }");
 
+params! {
+    /// How the application of a receiver reads. The receiver tells a window that is not constant then.
+    pub struct Reading {
+        /// Rate at which it reads, of payload; what arrives is read at once if not given.
+        rate: Option<Rate> = None, "bit/s", "[RFC 9293 §3.8.6]",
+            |rate| rate.is_none_or(|rate| rate.0 > 0), "a rate above 0";
+        /// The window begins small and grows as with the buffers of Linux's defaults, up to `receive_buffer`.
+        autotuning: bool = false, "-", "[linux6 tcp_input.c]";
+    }
+}
+
 choice! {
     /// Explicit congestion notification of a connection.
     pub enum EcnMode {
@@ -217,8 +229,10 @@ params! {
             |w| !matches!(w, Window::Unlimited), "a size of at least one segment";
         /// Initial slow-start threshold.
         initial_ssthresh: Window = Window::Unlimited, "bytes or segments", "[RFC 5681 §3.1]";
-        /// Receive buffer; its size is the advertised window.
+        /// Receive buffer; its size is the advertised window, unless `reading` is given.
         receive_buffer: Window = Window::Bytes(1 << 26), "bytes or segments", "[RFC 7323 §2]";
+        /// How the receiving application reads; at once, with a constant window, if not given.
+        reading: Option<Reading> = None, "-", "[RFC 9293 §3.8.6]";
         /// Send buffer; limits outstanding data.
         send_buffer: Window = Window::Unlimited, "bytes or segments", "[RFC 1122 §4.2.2.17]";
         /// How the retransmission timeout is computed.
@@ -295,6 +309,13 @@ impl TcpParams {
             Some(external) => external.spec.probes.iter().map(|name| format!("{OWN}{name}")).collect(),
             None => self.congestion.probes().iter().map(|probe| probe.name.to_owned()).collect(),
         }
+    }
+
+    /// The receive window at the beginning, in bytes, possibly infinite.
+    pub(crate) fn first_window(&self) -> f64 {
+        let buffer = self.receive_buffer.bytes(self.mss.0 as u32);
+        let grows = self.reading.as_ref().is_some_and(|reading| reading.autotuning);
+        if grows { buffer.min(first_window(self.mss.0) as f64) } else { buffer }
     }
 
     /// True if the receiver delays acknowledgements.

@@ -212,6 +212,7 @@ impl Access<'_> {
         }
         if real(self.flight_size()) + f64::from(len) > self.connection.max_window {
             self.connection.stats.receive_window_limited += 1;
+            self.connection.wait_for_window(self.now);
             return self.pause(true);
         }
         Some(self.send_new(len))

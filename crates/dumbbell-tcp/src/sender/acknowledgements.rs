@@ -50,7 +50,9 @@ impl Sender {
     fn take_reports(&mut self, now: Time, ack: &AckSegment, before: (u64, u64)) -> bool {
         let Sender { connection, recovery } = self;
         let by_time = connection.scoreboard.detects_by_time();
-        let repeats = ack.ack == connection.snd_una && !connection.scoreboard.is_empty();
+        let repeats = ack.ack == connection.snd_una
+            && !connection.scoreboard.is_empty()
+            && !connection.has_moved_window();
         let mut rtt = None;
         if by_time && let Some(range) = ack.sack.duplicate(ack.ack) {
             recovery.on_duplicate_report(&mut connection.access(now), range);

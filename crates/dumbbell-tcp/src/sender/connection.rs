@@ -5,6 +5,7 @@ use super::duplicates::Duplicates;
 use super::ecn::{EcnFeedback, Marks};
 use super::limits::Limits;
 use super::pacer::{Pacer, Release, Urgency};
+use super::receive_window::ReceiveWindow;
 use super::retransmission::RetransmissionTimer;
 use super::send_queue::SendQueue;
 use super::timers::{TimerKind, Timers};
@@ -129,6 +130,8 @@ pub(super) struct Connection {
     pub(super) stats: SenderStats,
     /// Events, if requested.
     pub(super) trace: Option<Box<Trace>>,
+    /// The receive window, if the receiver tells it.
+    pub(super) window: Option<Box<ReceiveWindow>>,
 }
 
 /// The connection as its congestion control sees it. A closure over this borrows what it reads, not the congestion
@@ -190,7 +193,8 @@ impl Connection {
         let mechanisms = params.mechanisms;
         let recovery = params.recovery.properties();
         let (initial_window, loss_window) = first_windows(params);
-        let max_window = params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss));
+        let buffers = params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss));
+        let max_window = buffers.min(params.first_window());
         let setup = Setup::new(now, f64::from(mss), initial_window)
             .with_initial_ssthresh(params.initial_ssthresh.bytes(mss))
             .with_rules(params.window)
@@ -212,7 +216,7 @@ impl Connection {
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,
-            send_queue: SendQueue::new(params.nagle, mss, max_window),
+            send_queue: SendQueue::new(params.nagle, mss, buffers),
             scoreboard,
             next_index: 0,
             duplicates: Duplicates::new(
@@ -235,10 +239,14 @@ impl Connection {
                 validation: Validation::new(params, initial_window, now),
             },
             rounds: Rounds::default(),
-            limits: Limits::new(&params.window, max_window),
+            limits: Limits::new(&params.window, buffers),
             ecn,
             stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
             trace: None,
+            window: params.reading.as_ref().map(|_| {
+                let edge = params.first_window().min(2e18) as u64;
+                Box::new(ReceiveWindow::new(edge, params.send_buffer.bytes(mss)))
+            }),
         }
     }
 
@@ -308,7 +316,10 @@ impl Connection {
         let needed = real(self.snd_nxt - self.snd_una + u64::from(len));
         let cwnd = self.cwnd();
         if needed > least(cwnd, self.max_window) {
-            self.stats.receive_window_limited += u64::from(self.max_window <= cwnd);
+            if self.max_window <= cwnd {
+                self.stats.receive_window_limited += 1;
+                self.wait_for_window(now);
+            }
             return self.pause_at(cwnd, true);
         }
         match again {

@@ -16,6 +16,7 @@ mod limits;
 mod observation;
 mod opening;
 mod pacer;
+mod receive_window;
 mod recording;
 mod recovery;
 mod retransmission;

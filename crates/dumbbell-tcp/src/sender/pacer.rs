@@ -80,7 +80,8 @@ impl Pacer {
 
     /// The rate in bytes of payload per second; `None` without one.
     pub(super) fn rate(&self) -> Option<f64> {
-        (self.per_byte > 0.0).then(|| 1.0 / self.per_byte)
+        let rate = if self.spike_suppression.is_some() { 1.0 / self.per_byte } else { self.rate };
+        (self.per_byte > 0.0).then_some(rate)
     }
 
     /// Data up to `snd_una` was acknowledged, and the next byte to send is `snd_nxt`.

@@ -27,6 +27,9 @@ impl Sender {
     }
 
     fn on_retransmission_timeout(&mut self, now: Time) {
+        if self.connection.probes_window() {
+            return;
+        }
         let Sender { connection, recovery } = self;
         connection.stats.timeouts += 1;
         let gives_up = connection.opening.on_timeout(now);

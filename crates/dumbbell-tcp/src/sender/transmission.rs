@@ -16,6 +16,9 @@ impl Sender {
             return connection.poll_open(now);
         }
         if connection.resend.head.is_some() {
+            if let Some(probe) = connection.poll_window_probe(now) {
+                return Some(probe);
+            }
             if connection.is_paced(now, Urgency::Retransmission) {
                 return None;
             }

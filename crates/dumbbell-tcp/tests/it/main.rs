@@ -9,6 +9,7 @@ mod pacing;
 mod paths;
 mod rack;
 mod rate_samples;
+mod receive_windows;
 mod samples;
 mod scripts;
 mod timeouts;

@@ -197,6 +197,10 @@ impl Rules<'_> {
                 "off: sockets of the testbed have no limit of their rate, which the kernel's pacing needs";
             return Err(refuse(self.field("pacing"), "a table", accepted));
         }
+        if p.reading.is_some() {
+            let accepted = "nothing: applications of the testbed read at once, with large buffers";
+            return Err(refuse(self.field("reading"), "a table", accepted));
+        }
         if let Some(rate) = p.max_pacing_rate {
             let accepted = "nothing: sockets of the testbed have no limit of their rate";
             return Err(refuse(self.field("max_pacing_rate"), rate, accepted));
