@@ -163,9 +163,9 @@ CASES = [
     Bad("two nodes of one name", "nodes", ["h1", "r1", "r2", "h2", "h1"], names=("h1",)),
     Bad("two links of one name", "links.r2-h2.name", "r1-r2", field="links", names=("r1-r2",)),
     Bad(
-        "datagrams over TCP",
+        "media over TCP",
         "flows.fg.source",
-        {"kind": "cbr", "rate": "1 Mbit/s", "packet": "1000 bytes"},
+        {"kind": "media", "rate": "1 Mbit/s", "packet": "1000 bytes"},
         "tcp",
     ),
 ]

@@ -2,6 +2,7 @@
 
 import math
 import re
+import tomllib
 
 import pytest
 
@@ -244,7 +245,7 @@ source = { kind = "ping", interval = "200 ms" }
 
 
 def test_messages_limits_and_pings_are_stated_alike_in_toml_and_in_python():
-    read = Scenario.from_toml(MESSAGES)
+    read = Scenario.from_dict(tomllib.loads(MESSAGES))
     video, ping = read.flows
     assert video.messages == dumbbell.Messages(deadline="100 ms", backlog="60 kB")
     limits = dumbbell.Tcp(
@@ -286,4 +287,4 @@ def test_messages_limits_and_pings_are_stated_alike_in_toml_and_in_python():
 )
 def test_limits_without_meaning_are_refused_by_their_fields(changes, message):
     with pytest.raises(ScenarioError, match=re.escape(message)):
-        Scenario.from_toml(MESSAGES).with_values(changes)
+        Scenario.from_dict(tomllib.loads(MESSAGES)).with_values(changes)

@@ -144,6 +144,8 @@ registry! {
     "jitter" => jitter::Jitter,
     /// Delays packets except for some, which overtake those before them.
     "reorder" => reorder::Reorder,
+    /// Delays packets until slots in which they leave together.
+    "slot" => slot::Slot,
     /// Delivers some packets twice.
     "duplicate" => duplicate::Duplicate,
 }
