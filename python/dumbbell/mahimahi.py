@@ -28,10 +28,12 @@ __all__ = [
     "OPPORTUNITY_BYTES",
     "RATE_UNITS",
     "TIME_UNITS",
+    "Delays",
     "Description",
     "Rates",
     "describe",
     "from_rates",
+    "read_delays",
     "read_rates",
     "read_trace",
     "write_trace",
@@ -110,6 +112,21 @@ class Rates:
     time_s: NDArray[np.float64]
     rate_bps: NDArray[np.float64]
     last_s: float | None = None
+
+
+class Delays(NamedTuple):
+    """A delay over time, each value from its time to the next.
+
+    Parameters
+    ----------
+    time_s : ndarray, shape (n,)
+        Times, s, ascending.
+    delay_s : ndarray, shape (n,)
+        Delays from these times on, s.
+    """
+
+    time_s: NDArray[np.float64]
+    delay_s: NDArray[np.float64]
 
 
 def describe(times: Sequence[int]) -> Description:
@@ -247,26 +264,62 @@ def read_rates(path: Path, *, time: str | None = None, rate: str | None = None) 
     OSError
         The file cannot be read.
     """
+    times, rates, last_s = _read(path, "rate", RATE_UNITS, (time, rate), "mbps", "bandwidth_kbps")
+    return Rates(times, rates, last_s)
+
+
+def read_delays(path: Path, *, time: str | None = None, delay: str | None = None) -> Delays:
+    """Read a delay over time from such a table, in units of `TIME_UNITS`; see `read_rates`.
+
+    Without a header, delays are in ms. Of periods in JSON, ``latency_ms`` is the delay.
+    """
+    times, delays, _ = _read(path, "delay", TIME_UNITS, (time, delay), "ms", "latency_ms")
+    return Delays(times, delays)
+
+
+def _read(
+    path: Path,
+    what: str,
+    units: Mapping[str, float],
+    stated: tuple[str | None, str | None],
+    prepared: str,
+    member: str,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float | None]:
+    """Return times and values of a table, and how long the last one holds, if that is known.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what, units
+        The values, and the units that they may have.
+    stated
+        The columns of times and values, if they are stated.
+    prepared
+        The unit of values without a header.
+    member
+        The member of periods in JSON that has the values.
+    """
     text = read_text(path).removeprefix("\ufeff")
     if text.lstrip().startswith("["):
-        return _periods(path, text)
+        scale = units[member.rpartition("_")[2]]
+        return _periods(path, text, member, scale)
     first = next((line for line in text.splitlines() if line.strip()), "")
     delimiter = next((mark for mark in ",;\t" if mark in first), None)
     lines = _lines(path, text, delimiter)
     number, header = next(lines, (1, []))
-    stated = (time, rate)
     if header and (all(map(_is_number, header)) or _names_numbers(stated, header)):
         is_prepared = delimiter in ("\t", None) and len(header) == 2 and stated == (None, None)
-        time, rate = ("1:s", "2:mbps") if is_prepared else stated
+        stated = ("1:s", f"2:{prepared}") if is_prepared else stated
         lines = chain([(number, header)], lines)
         header = [str(column) for column, _ in enumerate(header, 1)]
-    of_time = _column(path, header, "time", time, TIME_UNITS)
-    of_rate = _column(path, header, "rate", rate, RATE_UNITS)
-    times, rates = _ascending(path, lines, of_time, of_rate)
+    of_time = _column(path, header, "time", stated[0], TIME_UNITS)
+    of_value = _column(path, header, what, stated[1], units)
+    times, values = _ascending(path, lines, of_time, of_value, what)
     # Large numbers, such as milliseconds since 1970, are exact before they are scaled.
     with np.errstate(over="ignore"):
         since = (np.array(times) - times[0]) * of_time.scale
-        return Rates(since + times[0] * of_time.scale, np.array(rates) * of_rate.scale)
+        return since + times[0] * of_time.scale, np.array(values) * of_value.scale, None
 
 
 class Column(NamedTuple):
@@ -285,30 +338,32 @@ def _names_numbers(stated: Sequence[str | None], header: Sequence[str]) -> bool:
 
 
 def _ascending(
-    path: Path, lines: Iterator[tuple[int, list[str]]], of_time: Column, of_rate: Column
+    path: Path, lines: Iterator[tuple[int, list[str]]], of_time: Column, of_value: Column, what: str
 ) -> tuple[list[float], list[float]]:
-    """Return the times and the rates of lines; of several with the same time, the last one counts."""
+    """Return the times and the values of lines; of several with the same time, the last one counts."""
     times: list[float] = []
-    rates: list[float] = []
+    values: list[float] = []
     for number, cells in lines:
-        found, value = (_number(path, number, cells, column) for column in (of_time, of_rate))
+        found, value = (_number(path, number, cells, column) for column in (of_time, of_value))
         if times and found < times[-1]:
             accepted = "a time of at least that of the line before"
             raise refusal(f"{path}, line {number}", cells[of_time.position], accepted)
         if value < 0.0:
-            raise refusal(f"{path}, line {number}", cells[of_rate.position], "a rate of at least 0")
+            raise refusal(f"{path}, line {number}", cells[of_value.position], f"a {what} of at least 0")
         if times and found == times[-1]:
-            rates[-1] = value
+            values[-1] = value
         else:
             times.append(found)
-            rates.append(value)
+            values.append(value)
     if not times:
         raise refusal(str(path), "no line of numbers", "at least one line after the header", quoted=False)
-    return times, rates
+    return times, values
 
 
-def _periods(path: Path, text: str) -> Rates:
-    """Return the rates of a list of periods in JSON."""
+def _periods(
+    path: Path, text: str, member: str, scale: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the times and the scaled values of a list of periods in JSON, and the length of the last one."""
     try:
         periods = json.loads(text)
     except ValueError as error:
@@ -316,9 +371,9 @@ def _periods(path: Path, text: str) -> Rates:
     lengths = [_member(path, number, period, "duration_ms", 1e-6) for number, period in enumerate(periods, 1)]
     if not lengths:
         raise refusal(str(path), "an empty list", "at least one period", quoted=False)
-    rates = [_member(path, number, period, "bandwidth_kbps", 0.0) for number, period in enumerate(periods, 1)]
+    values = [_member(path, number, period, member, 0.0) for number, period in enumerate(periods, 1)]
     starts = np.array([0.0, *accumulate(lengths[:-1])]) / 1e3
-    return Rates(starts, np.array(rates) * 1e3, last_s=lengths[-1] / 1e3)
+    return starts, np.array(values) * scale, lengths[-1] / 1e3
 
 
 def _member(path: Path, number: int, period: object, name: str, least: float) -> float:

@@ -16,10 +16,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from dumbbell import mahimahi
 from dumbbell.errors import refusal
 from dumbbell.files import read_text
 from dumbbell.quantities import bits_per_second, nanoseconds, written_time
-from dumbbell.scenario import EmpiricalSizes, OnOff, Opportunities
+from dumbbell.scenario import EmpiricalSizes, LinkChange, OnOff, Opportunities
 from dumbbell.scenario.opportunities import read_trace
 
 # Number, type, time and size of a frame, as the public traces of films have them.
@@ -114,6 +115,43 @@ def opportunities_from_file(path: str | Path) -> Opportunities:
     (0, 5, 5, 12)
     """
     return Opportunities(times=read_trace(Path(path)))
+
+
+def delays_from_file(
+    path: str | Path, *, time: str | None = None, delay: str | None = None
+) -> tuple[LinkChange, ...]:
+    r"""Read a table of delays over time as the ``changes`` of a link.
+
+    Parameters
+    ----------
+    path
+        The table; see `dumbbell.mahimahi.read_delays`. Its first time is the beginning of the run.
+    time, delay
+        Names of the columns, or ``NAME:UNIT``; by default ``time`` and ``delay`` with a unit, as ``delay_ms``.
+
+    Raises
+    ------
+    ScenarioError
+        A column is missing, or a line is not as it should be. The message names it.
+    OSError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "satellite.csv"
+    ...     _ = file.write_text("time_s,delay_ms\n15,21.5\n30,34\n")
+    ...     changes = delays_from_file(file)
+    >>> [(change.at, change.delay) for change in changes]
+    [('0 s', '21.5 ms'), ('15 s', '34 ms')]
+    """
+    found = mahimahi.read_delays(Path(path), time=time, delay=delay)
+    since = found.time_s - found.time_s[0]
+    return tuple(
+        LinkChange(at=written_time(round(at * 1e9)), delay=written_time(round(value * 1e9)))
+        for at, value in zip(since.tolist(), found.delay_s.tolist(), strict=True)
+    )
 
 
 def sizes_from_file(path: str | Path, *, unit_bytes: float = 1.0) -> EmpiricalSizes:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from dumbbell import ScenarioError, mahimahi
+from dumbbell import ScenarioError, mahimahi, traffic
 from dumbbell.cli import app
 
 
@@ -154,6 +154,31 @@ def test_a_table_keeps_its_length_and_its_mean(tmp_path, text, duration_s, mean_
     assert found.duration_s == duration_s
     # Within one opportunity.
     assert abs(found.mean_bps - mean_mbps * 1e6) * duration_s <= 1504 * 8
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("time_s,rate_mbps,delay_ms\n10,5,20\n10.5,4,35.5\n", {}),
+        ("0 20\n0.5 35.5\n", {}),
+        ("0,20000\n500,35500\n", {"time": "1:ms", "delay": "2:us"}),
+        (
+            '[{"duration_ms": 500, "bandwidth_kbps": 1, "latency_ms": 20},'
+            ' {"duration_ms": 1, "bandwidth_kbps": 1, "latency_ms": 35.5}]',
+            {},
+        ),
+    ],
+)
+def test_a_table_of_delays_becomes_changes_of_a_link(tmp_path, text, options):
+    (tmp_path / "delays").write_text(text)
+    changes = traffic.delays_from_file(tmp_path / "delays", **options)
+    assert [(change.at, change.delay) for change in changes] == [("0 s", "20 ms"), ("500 ms", "35.5 ms")]
+
+
+def test_a_table_without_delays_is_refused_with_the_names_of_columns(tmp_path):
+    (tmp_path / "rates").write_text("time_s,rate_mbps\n0,1\n")
+    with pytest.raises(ScenarioError, match="delay_s, delay_ms, delay_us"):
+        traffic.delays_from_file(tmp_path / "rates")
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ REFUSED = [
     Refused(FLOW, datagrams("frames", sizes=[]), f"{FLOW}.source.sizes", ("[]", "not all 0")),
     Refused(FLOW, datagrams("frames", sizes=["x"]), f"{FLOW}.source.sizes.0", ('"x"', "kB")),
     Refused(FLOW, datagrams("frames", start_frame=-1), f"{FLOW}.source.start_frame", ("-1", "whole number")),
-    Refused(FLOW, {"tcp": "reno", "source": {"kind": "cbr"}}, f"{FLOW}.tcp", ("a table", "not TCP")),
+    Refused(FLOW, {"tcp": "reno", "source": {"kind": "media"}}, f"{FLOW}.tcp", ("a table", "own datagrams")),
     # Of probes
     Refused("probes", [{"flows": ["fg"]}], "probes.0.quantities", ("nothing", "required")),
     Refused("probes", [{"flows": ["fg"], "quantities": []}], "probes.0.quantities", ("an empty list",)),
