@@ -106,6 +106,8 @@ def test_members_of_a_table_can_be_changed_one_by_one():
         ({"recovery": {"deflation": "full"}}, "recovery.deflation"),
         ({"timer": {"whole_ticks": False}}, "timer.whole_ticks"),
         ({"delayed_ack": {"segments": 3, "timer": "100 ms"}}, "delayed_ack"),
+        ({"max_pacing_rate": "1 Mbit/s"}, "max_pacing_rate"),
+        ({"reading": {"rate": "1 Mbit/s"}}, "reading.rate"),
     ],
 )
 def test_rules_that_it_does_not_have_are_refused_by_name(changes, field):

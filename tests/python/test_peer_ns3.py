@@ -112,6 +112,8 @@ def test_packets_follow_the_stated_path():
         ({"initial_window": "1500 bytes"}, "flows.f1.tcp.initial_window"),
         ({"timer": {"kind": "rfc6298", "maximum": "30 s"}}, "flows.f1.tcp.timer.maximum"),
         ({"delayed_ack": {"segments": 2, "on_tick": True}}, "flows.f1.tcp.delayed_ack.on_tick"),
+        ({"max_pacing_rate": "1 Mbit/s"}, "flows.f1.tcp.max_pacing_rate"),
+        ({"reading": {"rate": "1 Mbit/s"}}, "flows.f1.tcp.reading"),
     ],
 )
 def test_rules_that_it_does_not_have_are_refused_by_name(changes, field):

@@ -59,7 +59,9 @@ impl LinkSpec {
     pub fn keeps_order(&self) -> bool {
         // A packet that an impairment delays is overtaken when the delay of the link decreases.
         let changes_delay = self.trace.is_some() || self.changes.iter().any(|change| change.delay.is_some());
-        let is_delayed = || self.impairments.iter().any(|spec| matches!(spec, ImpairmentSpec::Jitter(_)));
+        let delays =
+            |spec: &ImpairmentSpec| matches!(spec, ImpairmentSpec::Jitter(_) | ImpairmentSpec::Slot(_));
+        let is_delayed = || self.impairments.iter().any(delays);
         ImpairmentSpec::keep_order(&self.impairments) && !(changes_delay && is_delayed())
     }
 

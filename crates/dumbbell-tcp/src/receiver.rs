@@ -1,6 +1,6 @@
 //! The receiver: reassembly, immediate or delayed acknowledgements, SACK blocks.
 
-pub(crate) mod growth;
+mod growth;
 mod quick;
 mod reading;
 

@@ -75,6 +75,11 @@ impl Impair for Slot {
         Effect::Delay(leaves.since(passing.at))
     }
 
+    fn keeps_order(&self, _enter_in_order: bool) -> bool {
+        // A slot begins after those before it.
+        true
+    }
+
     fn contradiction(&self) -> Option<Contradiction> {
         self.max.filter(|max| *max < self.min).map(|_| ("max", "a time of at least `min`".to_owned()))
     }

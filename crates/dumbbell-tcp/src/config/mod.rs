@@ -6,7 +6,6 @@
 mod presets;
 pub mod recovery;
 
-use crate::receiver::growth::first_window;
 use crate::rtt::{RfcTimer, TimerSpec};
 use crate::segment::SackBlocks;
 use dumbbell_cc::probes::OWN;
@@ -164,6 +163,14 @@ params! {
         /// The window begins small and grows as with the buffers of Linux's defaults, up to `receive_buffer`.
         autotuning: bool = false, "-", "[linux6 tcp_input.c]";
     }
+}
+
+/// Largest window without a scale, to which the first one of a window that grows is bound [linux6 tcp_output.c].
+const FIRST_WINDOW: u64 = 65_535;
+
+/// A receive window that grows, at the beginning, in bytes.
+pub(crate) fn first_window(mss: u64) -> u64 {
+    (FIRST_WINDOW / mss * mss).max(mss)
 }
 
 choice! {

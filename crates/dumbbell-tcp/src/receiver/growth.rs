@@ -5,14 +5,13 @@
 //!
 //! Where it departs: the overhead of buffers is a constant.
 
+use crate::config::first_window;
 use crate::rtt::HostClock;
 use dumbbell_units::Time;
 
 /// Initial and largest receive buffer (`tcp_rmem`), in bytes.
 const BUFFER: u64 = 131_072;
 const MAX_BUFFER: u64 = 6_291_456;
-/// Largest window without a scale, to which the first one is bound.
-const FIRST_WINDOW: u64 = 65_535;
 /// Part of a buffer that is window, in 256ths, with segments of 1448 bytes in buffers of 2206 (`scaling_ratio`).
 const RATIO: u64 = 168;
 /// Smallest segment that makes the window grow, in bytes.
@@ -20,11 +19,6 @@ const LEAST_SEGMENT: u64 = 128;
 
 /// Clock of timestamps.
 const TIMESTAMP: Time = Time(1_000_000);
-
-/// The window that a receiver begins with, in bytes.
-pub(crate) fn first_window(mss: u64) -> u64 {
-    (FIRST_WINDOW / mss * mss).max(mss)
-}
 
 /// The receiver's round-trip time, by timestamps: the minimum, or else an average of eight (`tcp_rcv_rtt_update`).
 #[derive(Clone, Copy, Debug, Default)]

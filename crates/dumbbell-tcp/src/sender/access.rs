@@ -210,7 +210,7 @@ impl Access<'_> {
         if len == 0 {
             return self.pause(false);
         }
-        if real(self.flight_size()) + f64::from(len) > self.connection.max_window {
+        if real(self.flight_size()) + f64::from(len) > self.connection.window.max {
             self.connection.stats.receive_window_limited += 1;
             self.connection.wait_for_window(self.now);
             return self.pause(true);

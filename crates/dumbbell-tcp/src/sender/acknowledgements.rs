@@ -52,7 +52,7 @@ impl Sender {
         let by_time = connection.scoreboard.detects_by_time();
         let repeats = ack.ack == connection.snd_una
             && !connection.scoreboard.is_empty()
-            && !connection.has_moved_window();
+            && !connection.window.has_moved();
         let mut rtt = None;
         if by_time && let Some(range) = ack.sack.duplicate(ack.ack) {
             recovery.on_duplicate_report(&mut connection.access(now), range);

@@ -98,8 +98,8 @@ pub(super) struct Connection {
     pub(super) congestion: Algorithm,
     /// Payload of a full segment, in bytes.
     pub(super) mss: u32,
-    /// Receive window and send buffer, whichever is smaller, in bytes.
-    pub(super) max_window: f64,
+    /// Receive window and send buffer, whichever is smaller.
+    pub(super) window: ReceiveWindow,
     /// Window after a timeout, in bytes.
     pub(super) loss_window: f64,
 
@@ -130,8 +130,6 @@ pub(super) struct Connection {
     pub(super) stats: SenderStats,
     /// Events, if requested.
     pub(super) trace: Option<Box<Trace>>,
-    /// The receive window, if the receiver tells it.
-    pub(super) window: Option<Box<ReceiveWindow>>,
 }
 
 /// The connection as its congestion control sees it. A closure over this borrows what it reads, not the congestion
@@ -194,7 +192,6 @@ impl Connection {
         let recovery = params.recovery.properties();
         let (initial_window, loss_window) = first_windows(params);
         let buffers = params.receive_buffer.bytes(mss).min(params.send_buffer.bytes(mss));
-        let max_window = buffers.min(params.first_window());
         let setup = Setup::new(now, f64::from(mss), initial_window)
             .with_initial_ssthresh(params.initial_ssthresh.bytes(mss))
             .with_rules(params.window)
@@ -211,7 +208,7 @@ impl Connection {
         Connection {
             congestion,
             mss,
-            max_window,
+            window: ReceiveWindow::new(params),
             loss_window,
             snd_una: 0,
             snd_nxt: 0,
@@ -243,10 +240,6 @@ impl Connection {
             ecn,
             stats: SenderStats { rtt_min: f64::INFINITY, ..SenderStats::default() },
             trace: None,
-            window: params.reading.as_ref().map(|_| {
-                let edge = params.first_window().min(2e18) as u64;
-                Box::new(ReceiveWindow::new(edge, params.send_buffer.bytes(mss)))
-            }),
         }
     }
 
@@ -315,8 +308,8 @@ impl Connection {
         }
         let needed = real(self.snd_nxt - self.snd_una + u64::from(len));
         let cwnd = self.cwnd();
-        if needed > least(cwnd, self.max_window) {
-            if self.max_window <= cwnd {
+        if needed > least(cwnd, self.window.max) {
+            if self.window.max <= cwnd {
                 self.stats.receive_window_limited += 1;
                 self.wait_for_window(now);
             }

@@ -16,6 +16,7 @@ mod limits;
 mod observation;
 mod opening;
 mod pacer;
+mod persist;
 mod receive_window;
 mod recording;
 mod recovery;
@@ -138,7 +139,7 @@ impl Sender {
 
     /// Largest window that the buffers of both ends allow, in bytes.
     pub fn max_window(&self) -> f64 {
-        self.connection.max_window
+        self.connection.window.max
     }
 
     /// The congestion control.
