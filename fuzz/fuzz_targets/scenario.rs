@@ -128,13 +128,14 @@ fn packets(rate: Rate, size: u64) -> f64 {
 
 fn smallest_packet(flow: &FlowSpec) -> u64 {
     match (&flow.source, &flow.tcp) {
+        (_, Some(tcp)) => tcp.0.headers.ack.0.min(tcp.0.headers.data.0.max(1)),
         (SourceSpec::ConstantRate(source), _) => source.packet.0,
         (SourceSpec::Poisson(source), _) => source.packet.0,
         (SourceSpec::OnOff(source), _) => source.packet.0,
         (SourceSpec::Video(source), _) => source.packet.0,
         (SourceSpec::Frames(source), _) => source.packet.0,
         (SourceSpec::Media(source), _) => source.packet.0.min(source.report.0),
-        (_, Some(tcp)) => tcp.0.headers.ack.0.min(tcp.0.headers.data.0.max(1)),
+        (SourceSpec::Ping(source), _) => source.packet.0,
         (_, None) => 1,
     }
 }
@@ -154,6 +155,7 @@ fn is_small_flow(flow: &FlowSpec) -> bool {
         }
         SourceSpec::Tcplib(source) => source.interarrival >= SPACING,
         SourceSpec::Media(source) => packets(source.max.max(source.min), source.packet.0) <= PACKETS,
+        SourceSpec::Ping(source) => source.interval >= SPACING,
         SourceSpec::Transfers(source) => match &source.arrivals {
             ArrivalSpec::Closed(closed) => closed.users <= COMPONENTS as u64 && closed.pause >= SPACING,
             arrivals => arrivals.interval(&source.sizes).is_some_and(|gap| gap >= SPACING.secs()),
