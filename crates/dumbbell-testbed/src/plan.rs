@@ -20,6 +20,7 @@ use dumbbell_sim::Scenario;
 use dumbbell_sim::flows::{FlowSpec, Start};
 use dumbbell_sim::network::Routes;
 use dumbbell_sim::quantity::{Measure, Quantity};
+use dumbbell_tcp::Nagle;
 use dumbbell_units::spec::{Members, SpecError};
 use dumbbell_units::{Ecn, Rate, Stream, Time};
 use rules::Rules;
