@@ -3,7 +3,7 @@
 use super::{Case, Verdict, instants, same};
 use crate::difference::of_lists;
 use dumbbell_net::Playback;
-use dumbbell_sim::outcome::TransfersOutcome;
+use dumbbell_sim::outcome::{MessagesOutcome, TransfersOutcome};
 use dumbbell_sim::{FlowOutcome, Outcome};
 
 pub fn holds(case: &Case<'_>) -> Verdict {
@@ -25,7 +25,7 @@ fn compare(long: &Outcome, short: &Outcome) -> Option<String> {
     flows.or_else(|| of_lists("links", &long.links, &short.links, |link| &link.name))
 }
 
-/// A flow without the ends of its transfers and the first playback, which may follow after the window.
+/// A flow without the ends of its transfers and messages and the first playback, which may follow after the window.
 fn without_ends(flow: &FlowOutcome) -> FlowOutcome {
     let begun = |transfers: TransfersOutcome| TransfersOutcome {
         begun: transfers.begun,
@@ -34,5 +34,6 @@ fn without_ends(flow: &FlowOutcome) -> FlowOutcome {
     };
     let transfers = flow.transfers.map(begun);
     let playback = flow.playback.map(|seen| Playback { startup: None, ..seen });
-    FlowOutcome { completion_s: None, transfers, playback, ..flow.clone() }
+    let messages = flow.messages.map(|messages| MessagesOutcome { late: None, ..messages });
+    FlowOutcome { completion_s: None, transfers, playback, messages, ..flow.clone() }
 }

@@ -4,6 +4,8 @@
 //! A slot begins a random time after the one before was used up or, if packets did not use it up, after a packet found it
 //! in the past. Packets that come before leave when it begins. It is used up after `packets` packets or `bytes` bytes; the
 //! last packet may exceed them.
+//!
+//! Where it departs: the first slot is counted from the first packet, not from the setting of the link.
 
 use super::{Contradiction, Effect, Impair, Passing};
 use dumbbell_units::{Bytes, Stream, Time, params};
@@ -60,10 +62,6 @@ impl Impair for Slot {
     }
 
     fn act(state: &mut Current, passing: &Passing, random: &mut Stream) -> Effect {
-        if state.begins.is_none() {
-            // As in netem, the first slot is counted from the beginning.
-            state.follow(Time::ZERO, random);
-        }
         if state.begins < Some(passing.at) {
             state.follow(passing.at, random);
         }
