@@ -77,7 +77,7 @@ help:
 	@echo "make torture        kill and damage stores, campaigns and cluster workers; takes about an hour"
 	@echo "make inject         let each call on files fail under stores, outputs, campaigns and a paper (INJECT=...); needs strace"
 	@echo "make fuzz           run each fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS) seconds; needs cargo-fuzz and a nightly toolchain"
-	@echo "make chaos          check CHAOS_COUNT=$(CHAOS_COUNT) random scenarios (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: the first 1,000"
+	@echo "make chaos          check CHAOS_COUNT=$(CHAOS_COUNT) random scenarios (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: the first 1,100"
 	@echo "make mutants        change random lines (MUTANTS_SEED, MUTANTS_COUNT), or those that differ from BASE, and see whether a"
 	@echo "                    test fails; also mutants-python and mutants-rust, which needs cargo-mutants"
 	@echo "make format         format the sources"
@@ -259,7 +259,7 @@ chaos:
 
 chaos-smoke: $(STAMPS)/engine $(STAMPS)/test-packages
 	rm -rf results/smoke/chaos
-	$(CHAOS_SMOKE) search --count 1000 --output results/smoke/chaos --strict
+	$(CHAOS_SMOKE) search --count 1100 --output results/smoke/chaos --strict
 	$(CHAOS_SMOKE) emit --summary --count 200 > results/smoke/chaos/scenarios.jsonl
 	$(BIN)/pytest tests/chaos
 
