@@ -54,7 +54,8 @@ choice! {
 choice! {
     /// The quantity that a loss reduces to a fraction.
     pub enum ReductionBase {
-        /// The bytes in flight; the result is at least two segments (RFC 5681 §3.1).
+        /// The bytes in flight, at a timeout at most the window; the result is at least two segments. A repeated timeout
+        /// keeps the threshold (RFC 5681 §3.1).
         Flight = "flight",
         /// The bytes in the network by the scoreboard of selective acknowledgements; the result is whole bytes, at
         /// least two segments.

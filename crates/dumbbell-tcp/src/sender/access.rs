@@ -373,11 +373,15 @@ impl Access<'_> {
         }
     }
 
-    /// The retransmission timer expired with this many bytes in flight: the window is reduced, and the recovery ends.
+    /// The retransmission timer expired with this many bytes in flight: the window is reduced, and the recovery ends. The
+    /// threshold is held if the timer has sent the oldest segment again already [RFC 5681 §3.1], unless it is that of
+    /// the window.
     pub(super) fn reduce_at_timeout(&mut self, flight_size: u64) {
         self.scoreboard_mut().count_all_lost();
         self.announce_losses();
-        self.react_to_timeout(flight_size);
+        let connection = &*self.connection;
+        let is_held = connection.holds_threshold && connection.opening.has_timed_out_again();
+        self.react_to_timeout_with(flight_size, connection.loss_window, !is_held);
     }
 
     /// The same after the losses were announced.
@@ -387,6 +391,9 @@ impl Access<'_> {
     }
 
     /// The same with this window after it, in bytes. The threshold is kept if it was reduced in this window of data.
+    ///
+    /// Without reports, the bytes in flight are all that a recovery has sent, most of which may have arrived. At most the
+    /// window counts, as in BSD and ns-2: the equation of RFC 5681 §3.1 is an upper limit.
     pub(super) fn react_to_timeout_with(
         &mut self,
         flight_size: u64,
@@ -397,7 +404,7 @@ impl Access<'_> {
         connection.ecn.on_reduction(connection.snd_max);
         let retransmitted_before = connection.scoreboard.head().is_some_and(|head| head.transmissions > 1);
         let mut context = connection.context(self.now);
-        context.flight_size = flight_size as f64;
+        context.flight_size = (flight_size as f64).min(connection.congestion.cwnd());
         context.in_flight = connection.scoreboard.in_network(connection.next_index) as f64;
         context.loss_window = loss_window;
         let congestion = Congestion::new(Signal::Timeout).with_retransmitted_before(retransmitted_before);

@@ -102,6 +102,8 @@ pub(super) struct Connection {
     pub(super) window: ReceiveWindow,
     /// Window after a timeout, in bytes.
     pub(super) loss_window: f64,
+    /// A repeated timeout keeps the threshold.
+    pub(super) holds_threshold: bool,
 
     pub(super) snd_una: u64,
     pub(super) snd_nxt: u64,
@@ -210,6 +212,7 @@ impl Connection {
             mss,
             window: ReceiveWindow::new(params),
             loss_window,
+            holds_threshold: params.window.reduction_base == ReductionBase::Flight,
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,

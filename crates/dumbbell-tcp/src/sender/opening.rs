@@ -75,6 +75,11 @@ impl Opening {
         gives_up
     }
 
+    /// True if nothing has arrived since the timeout before this one.
+    pub(super) fn has_timed_out_again(&self) -> bool {
+        self.timeouts_in_a_row > 1
+    }
+
     /// True if the next timeout is twice this one.
     pub(super) fn backs_off(&self) -> bool {
         !self.is_linux || self.backs_off_in_linux()

@@ -3,7 +3,7 @@
 
 use crate::config::TcpParams;
 use crate::config::recovery::RecoverySpec;
-use dumbbell_cc::delay::RttChoice;
+use dumbbell_cc::delay::{Numerator, RttChoice};
 use dumbbell_cc::{AlgorithmSpec, SlowStartSpec};
 
 pub(super) fn defaults() -> TcpParams {
@@ -19,13 +19,15 @@ pub(super) fn adapt(params: &mut TcpParams) {
         params.window.slow_start = SlowStartSpec::default();
     }
     super::keep_mechanisms_of_controls(params);
-    // A delayed acknowledgement is no sign of a queue: as in Linux, the smallest sample of a round tells its length.
-    match &mut params.congestion {
-        AlgorithmSpec::Vegas(vegas) => vegas.rtt = RttChoice::Minimum,
-        AlgorithmSpec::NewVegas(vegas) => vegas.rtt = RttChoice::Minimum,
-        AlgorithmSpec::VegasA(vegas) => vegas.rtt = RttChoice::Minimum,
-        AlgorithmSpec::RoVegas(vegas) => vegas.rtt = RttChoice::Minimum,
-        AlgorithmSpec::Code(code) => code.rtt = RttChoice::Minimum,
-        _ => {}
-    }
+    // A delayed acknowledgement is no sign of a queue: as in Linux, the smallest sample of a round tells its length, and
+    // both rates are those of the window. What is acknowledged in a round is up to two segments more or less.
+    let (rtt, numerator) = match &mut params.congestion {
+        AlgorithmSpec::Vegas(vegas) => (&mut vegas.rtt, &mut vegas.numerator),
+        AlgorithmSpec::NewVegas(vegas) => (&mut vegas.rtt, &mut vegas.numerator),
+        AlgorithmSpec::VegasA(vegas) => (&mut vegas.rtt, &mut vegas.numerator),
+        AlgorithmSpec::RoVegas(vegas) => (&mut vegas.rtt, &mut vegas.numerator),
+        AlgorithmSpec::Code(code) => (&mut code.rtt, &mut code.numerator),
+        _ => return,
+    };
+    (*rtt, *numerator) = (RttChoice::Minimum, Numerator::Window);
 }
