@@ -1,4 +1,4 @@
-"""Benchmarks: the same work in Dumbbell and in other simulators, and how Dumbbell's cost grows with the size of a problem.
+"""Benchmarks: speed beside other simulators, growth of the cost with the size of a problem, and what a TCP uses alone.
 
 ``peers/speed.py`` defines how other simulators are measured: a value ``CONTENDERS`` of objects that implement the
 protocol `Contender`.
@@ -7,6 +7,7 @@ protocol `Contender`.
 from __future__ import annotations
 
 from dumbbell.bench.against_peers import AIMS, bench_peers
+from dumbbell.bench.alone import bench_alone
 from dumbbell.bench.cases import CASES, Case
 from dumbbell.bench.children import Measured
 from dumbbell.bench.contenders import Contender, Dumbbell, load_contenders
@@ -30,6 +31,7 @@ __all__ = [
     "Plan",
     "Spread",
     "Turns",
+    "bench_alone",
     "bench_peers",
     "bench_scale",
     "load_contenders",

@@ -1,4 +1,4 @@
-"""``dumbbell bench``: the speed of Dumbbell and of other simulators, and the growth of its cost."""
+"""``dumbbell bench``: the speed of Dumbbell and of other simulators, the growth of its cost, and what flows use alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.crossvalidation import PeerAbsent
 
 commands = typer.Typer(
-    help="Measure the speed of Dumbbell.", add_completion=False, no_args_is_help=True, rich_markup_mode=None
+    help="Measure the speed of Dumbbell, and what each TCP uses of a link.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 Report = Annotated[Path | None, options.folder("--output", "Folder for the report; default: results/.")]
@@ -72,6 +75,18 @@ def scale(
         if done.data["run_many"]:
             _print_batches(done.data["run_many"])
     _print(done, json_output=json_output)
+
+
+@commands.command("alone")
+@guarded
+def alone(
+    quick: Annotated[bool, typer.Option("--quick", help="Run fewer links; the report says so.")] = False,
+    rules: Annotated[list[str] | None, options.repeated("--rules", "NAME", "Environment to run")] = None,
+    json_output: options.Json = False,
+    output: Report = None,
+) -> None:
+    """Compare what every TCP uses of a link alone with theory."""
+    _print(bench.bench_alone(quick=quick, rules=rules or (), output=output), json_output=json_output)
 
 
 def _print(done: Benched, *, json_output: bool) -> None:

@@ -83,6 +83,7 @@ impl CongestionControl for Bic {
     type Params = BicParams;
     const SUMMARY: &'static str = "Binary search between the reduced window and the last maximum.";
     const SOURCE: &'static str = "[xu2004 §3]";
+    const RECOVERY: Option<&'static str> = Some("sack");
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[W_MAX];
 

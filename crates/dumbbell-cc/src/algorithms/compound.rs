@@ -73,6 +73,7 @@ impl CongestionControl for Compound {
     const SUMMARY: &'static str =
         "Reno's window plus a delay window that grows fast while the queue is short.";
     const SOURCE: &'static str = "[tan2006 §3]";
+    const RECOVERY: Option<&'static str> = Some("sack");
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF];
 

@@ -366,6 +366,7 @@ impl CongestionControl for Cubic {
     const SUMMARY: &'static str =
         "Growth by a cubic function of the time since the last loss, at least as fast as Reno's.";
     const SOURCE: &'static str = "[RFC 9438]";
+    const RECOVERY: Option<&'static str> = Some("sack");
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[W_MAX];
 

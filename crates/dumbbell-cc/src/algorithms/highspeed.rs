@@ -70,6 +70,7 @@ impl CongestionControl for HighSpeed {
     const SUMMARY: &'static str =
         "Reno whose increase rises and whose decrease falls with a window above 38 segments.";
     const SOURCE: &'static str = "[RFC 3649 §5]";
+    const RECOVERY: Option<&'static str> = Some("sack");
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[INCREASE];
 

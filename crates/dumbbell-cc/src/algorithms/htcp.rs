@@ -150,6 +150,7 @@ impl CongestionControl for Htcp {
     const SUMMARY: &'static str =
         "Growth that rises with the time since the last loss, reduction by the queue's share.";
     const SOURCE: &'static str = "[leith2004 §2]";
+    const RECOVERY: Option<&'static str> = Some("sack");
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[INCREASE];
 

@@ -54,6 +54,7 @@ impl CongestionControl for Hybla {
     type Params = HyblaParams;
     const SUMMARY: &'static str = "Reno whose growth on a long path is that of a path of 25 ms.";
     const SOURCE: &'static str = "[caini2004 §3]";
+    const RECOVERY: Option<&'static str> = Some("sack");
 
     fn new(params: &HyblaParams, setup: &Setup) -> Self {
         Hybla {

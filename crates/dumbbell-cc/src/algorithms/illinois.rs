@@ -110,6 +110,7 @@ impl CongestionControl for Illinois {
     const SUMMARY: &'static str =
         "Reno whose increase falls and whose decrease rises with the queueing delay.";
     const SOURCE: &'static str = "[liu2008 §3]";
+    const RECOVERY: Option<&'static str> = Some("sack");
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, INCREASE];
 

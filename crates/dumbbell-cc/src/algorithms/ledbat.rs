@@ -149,7 +149,8 @@ impl Control for Ledbat {
         }
         let mss = context.mss;
         let target = self.params.target.secs();
-        let acked = real(ack.acked);
+        // Data that arrived in a recovery has not made the window grow, and the ACK that ends it does not either.
+        let acked = real(ack.delivered);
         let offset = (target - queueing) / target;
         let mut growth = self.params.gain * offset * acked * mss / self.window.cwnd;
         if self.params.slow_start && self.window.cwnd < self.window.ssthresh {

@@ -133,7 +133,7 @@ impl Control for LedbatPp {
         if ack.in_recovery || self.slow_down(context, ack) {
             return;
         }
-        let (mss, acked) = (context.mss, real(ack.acked));
+        let (mss, acked) = (context.mss, real(ack.delivered));
         let (gain, target) = (self.gain(), self.params.target.secs());
         let is_returning = matches!(self.slowdown, Slowdown::Back(_));
         if self.window.cwnd < self.window.ssthresh {

@@ -54,6 +54,7 @@ impl CongestionControl for Scalable {
     const SUMMARY: &'static str =
         "Growth by a hundredth of the window per round trip, reduction by an eighth.";
     const SOURCE: &'static str = "[kelly2003 §3]";
+    const RECOVERY: Option<&'static str> = Some("sack");
     const TAKES_SLOW_START: bool = true;
 
     fn new(params: &ScalableParams, setup: &Setup) -> Self {

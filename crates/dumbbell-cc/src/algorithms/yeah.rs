@@ -87,6 +87,7 @@ impl CongestionControl for Yeah {
     type Params = YeahParams;
     const SUMMARY: &'static str = "Scalable TCP while the queue is short, otherwise Reno that empties it.";
     const SOURCE: &'static str = "[baiocchi2007 §3]";
+    const RECOVERY: Option<&'static str> = Some("sack");
     const TAKES_SLOW_START: bool = true;
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF];
 
