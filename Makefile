@@ -46,7 +46,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
+.PHONY: help figure website reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale bench-alone fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
 .DELETE_ON_ERROR:
 
 # One target after the other, except for pairs of which one uses a single core.
@@ -67,6 +67,7 @@ help:
 	@echo "make evaluate       evaluate ALGORITHM=$(ALGORITHM) by RFC 9743 with fewer replications"
 	@echo "make bench          measure delivered packets per CPU second; bench-smoke: a short measurement"
 	@echo "make bench-peers    compare the speed with ns-2 and ns-3; bench-scale: cost and memory by size"
+	@echo "make bench-alone    compare what every TCP uses of a link alone with theory; takes about half an hour"
 	@echo "make testbed        transfers, runs and programs over emulated links; needs Linux, root and clang-16"
 	@echo "make testbed-measure  rate and lateness of a shell's links, with iperf3, a trace and a browser; needs Linux and root"
 	@echo "make torture-kernel   run 200 scenarios with kernels in simulated time four times, and compare every packet"
@@ -216,6 +217,9 @@ bench-peers: $(FAST)
 # Part of it measures wall-clock time: the machine must be idle.
 bench-scale: $(FAST)
 	$(BIN)/dumbbell bench scale
+
+bench-alone: $(FAST)
+	$(BIN)/dumbbell bench alone
 
 testbed: $(STAMPS)/engine $(STAMPS)/test-packages
 	cargo clippy --package dumbbell-testbed --features twins --all-targets --locked --quiet -- -D warnings

@@ -78,6 +78,7 @@ FOLDERS = {
     ("evaluate", "output"): Option("evaluate vegas --quick --output PATH", is_slow=True),
     ("search", "output"): Option("search vegas --objective delay --output PATH", is_slow=True),
     ("bench peers", "output"): Option("bench peers --output PATH", is_slow=True),
+    ("bench alone", "output"): Option("bench alone --quick --output PATH", is_slow=True),
     ("bench scale", "output"): Option("bench scale --output PATH", is_slow=True),
 }
 

@@ -19,6 +19,7 @@ from dumbbell.bench import alone_page
 from dumbbell.bench.outcome import Benched, written
 from dumbbell.campaign import Display
 from dumbbell.engine import catalogue
+from dumbbell.errors import refusal
 from dumbbell.files import make_folder
 from dumbbell.judge.criterion import Criterion
 from dumbbell.scenario import DropTail, Flow, Scenario
@@ -366,11 +367,20 @@ def bench_alone(
         Folder for the report; ``results/`` of the working directory by default.
     quiet
         Show no progress.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such environment.
     """
     place = Path(output) if output is not None else Path("results")
     make_folder(place)
-    links = settings(quick=quick)
-    flows = [sender for sender in senders() if not rules or sender.rules in rules]
+    links, known = settings(quick=quick), senders()
+    environments = list(dict.fromkeys(sender.rules for sender in known))
+    for name in rules:
+        if name not in environments:
+            raise refusal("rules", name, f"one of {', '.join(environments)}", names=environments)
+    flows = [sender for sender in known if not rules or sender.rules in rules]
     results: list[Result] = []
     with Display(sys.stderr, quiet=quiet) as display:
         done = display.steps("One flow alone", len(flows))
