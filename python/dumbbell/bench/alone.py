@@ -124,9 +124,7 @@ class Sender:
         pipe, buffer = self.packets(setting)
         if self.recovery == "tahoe":
             return tahoe(pipe, buffer)
-        return sawtooth(
-            pipe, buffer, acks_every=self.acks_every, paces_by_srtt=self.congestion in PACED_BY_SRTT
-        )
+        return sawtooth(pipe, buffer, acks_every=self.acks_every)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,9 +153,6 @@ class Rule:
 
 
 NEVER = "1000000 s"
-
-PACED_BY_SRTT = ("prague",)
-"""Congestion controls that pace at the window per smoothed round-trip time, which has the queue for a while after a loss."""
 
 RULES = (
     Rule(
@@ -196,10 +191,23 @@ RULES = (
         congestions=("ledbatpp",),
         without={"congestion": {"name": "ledbatpp", "slowdown": False}},
     ),
+    Rule(
+        name="Pacing at the window per smoothed round-trip time, which has the queue for a while after a loss, and growth "
+        "only if the window is used; DCTCP has the same window without pacing",
+        source="[prague2024]",
+        congestions=("prague",),
+        without={"variant": "dctcp"},
+    ),
+    Rule(
+        name="Limited transmit sends two more segments into a full queue",
+        source="RFC 3042",
+        recoveries=("rack",),
+        without={"limited_transmit": False},
+    ),
 )
 
 
-def sawtooth(pipe: float, buffer: int, *, acks_every: int = 1, paces_by_srtt: bool = False) -> float:
+def sawtooth(pipe: float, buffer: int, *, acks_every: int = 1) -> float:
     """Return the part of a link that a window uses which a loss halves, and which otherwise grows by a segment per round trip.
 
     Parameters
@@ -208,12 +216,8 @@ def sawtooth(pipe: float, buffer: int, *, acks_every: int = 1, paces_by_srtt: bo
         Bandwidth-delay product and buffer, packets.
     acks_every
         Segments per acknowledgement: each waits for those after it.
-    paces_by_srtt
-        Whether the round of the recovery takes as long as that of the loss.
     """
-    lost_at = math.floor(pipe + 1 + buffer) + 1
-    idle = lost_at - max(pipe + acks_every, lost_at / 2) if paces_by_srtt else 0.0
-    return _used(pipe, buffer, acks_every, lost_at / 2, (), idle=idle)
+    return _used(pipe, buffer, acks_every, (math.floor(pipe + 1 + buffer) + 1) / 2, ())
 
 
 def tahoe(pipe: float, buffer: int) -> float:
@@ -235,19 +239,14 @@ def tahoe(pipe: float, buffer: int) -> float:
     return _used(pipe, buffer, 1, half, rounds)
 
 
-def _used(
-    pipe: float, buffer: int, acks_every: int, begin: float, before: Sequence[float], *, idle: float = 0.0
-) -> float:
-    """Return the part of a link used by rounds with the windows `before`, and then by one that grows from `begin` to a loss.
-
-    For the time of `idle` packets, nothing is sent.
-    """
+def _used(pipe: float, buffer: int, acks_every: int, begin: float, before: Sequence[float]) -> float:
+    """Return the part of a link used by rounds with the windows `before`, and then by one that grows from `begin` to a loss."""
     most = math.floor(pipe + 1 + buffer)
     # The round of the recovery has the window after it.
     windows = [*before, begin, *(begin + n for n in range(most + 2 - math.floor(begin)))]
     shortest = pipe + acks_every
     sent = sum(math.floor(window) for window in windows)
-    return sent / (idle + sum(max(shortest, math.floor(window)) for window in windows))
+    return sent / sum(max(shortest, math.floor(window)) for window in windows)
 
 
 def settings(*, quick: bool = False) -> list[Setting]:
