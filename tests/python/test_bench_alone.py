@@ -7,7 +7,7 @@ import pytest
 from command_line import invoke, refused
 from dumbbell import bench
 from dumbbell.bench import alone
-from dumbbell.bench.alone import Setting, sawtooth, tahoe
+from dumbbell.bench.alone_cases import BUFFERS_BDP, Setting, sawtooth, tahoe
 
 SMALL = Setting(rate_mbps=1, rtt_ms=100, buffer_bdp=0.3)
 LARGE = Setting(rate_mbps=1, rtt_ms=200, buffer_bdp=1.5)
@@ -50,7 +50,7 @@ def test_every_path_has_every_buffer_and_a_trial_some_of_each():
     full, quick = alone.settings(), alone.settings(quick=True)
     assert len(full) >= 200
     assert set(quick) < set(full)
-    assert {one.buffer_bdp for one in quick} == set(alone.BUFFERS_BDP)
+    assert {one.buffer_bdp for one in quick} == set(BUFFERS_BDP)
 
 
 def test_every_variant_of_every_environment_is_run_and_reported(tmp_path, monkeypatch):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from dumbbell.bench.alone_cases import Result, Rule
 from dumbbell.campaign import engine_identity
 from dumbbell.judge.criterion import Criterion, criteria_table
 from dumbbell.report import Cell, Column, Section, Table, Text, render_page
 from dumbbell.report.numbers import signed
-
-if TYPE_CHECKING:
-    from dumbbell.bench.alone import Result, Rule
 
 METHOD = [
     "One flow on a link with a drop-tail queue, with unlimited buffers of hosts and without an initial threshold. The "

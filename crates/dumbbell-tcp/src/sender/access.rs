@@ -374,14 +374,12 @@ impl Access<'_> {
     }
 
     /// The retransmission timer expired with this many bytes in flight: the window is reduced, and the recovery ends. The
-    /// threshold is held if the timer has sent the oldest segment again already [RFC 5681 §3.1], unless it is that of
-    /// the window.
+    /// threshold is kept if the timer has sent the oldest segment again already [RFC 5681 §3.1].
     pub(super) fn reduce_at_timeout(&mut self, flight_size: u64) {
         self.scoreboard_mut().count_all_lost();
         self.announce_losses();
-        let connection = &*self.connection;
-        let is_held = connection.holds_threshold && connection.opening.has_timed_out_again();
-        self.react_to_timeout_with(flight_size, connection.loss_window, !is_held);
+        let reduces_threshold = !self.connection.opening.keeps_threshold();
+        self.react_to_timeout_with(flight_size, self.connection.loss_window, reduces_threshold);
     }
 
     /// The same after the losses were announced.
@@ -393,7 +391,7 @@ impl Access<'_> {
     /// The same with this window after it, in bytes. The threshold is kept if it was reduced in this window of data.
     ///
     /// Without reports, the bytes in flight are all that a recovery has sent, most of which may have arrived. At most the
-    /// window counts, as in BSD and ns-2: the equation of RFC 5681 §3.1 is an upper limit.
+    /// window counts: the equation of RFC 5681 §3.1 is an upper limit.
     pub(super) fn react_to_timeout_with(
         &mut self,
         flight_size: u64,

@@ -102,8 +102,6 @@ pub(super) struct Connection {
     pub(super) window: ReceiveWindow,
     /// Window after a timeout, in bytes.
     pub(super) loss_window: f64,
-    /// A repeated timeout keeps the threshold.
-    pub(super) holds_threshold: bool,
 
     pub(super) snd_una: u64,
     pub(super) snd_nxt: u64,
@@ -212,7 +210,6 @@ impl Connection {
             mss,
             window: ReceiveWindow::new(params),
             loss_window,
-            holds_threshold: params.window.reduction_base == ReductionBase::Flight,
             snd_una: 0,
             snd_nxt: 0,
             snd_max: 0,
@@ -232,7 +229,7 @@ impl Connection {
             retransmission: RetransmissionTimer::new(params, clock),
             pacer: Pacer::new(mechanisms.spike_suppression, &params.pacing, now)
                 .at_most(params.max_pacing_rate),
-            opening: Opening::new(params.handshake, params.timer.times_requests(), now),
+            opening: Opening::new(params, now),
             idle: Idle {
                 restarts: params.idle_restart,
                 last_sent: now,

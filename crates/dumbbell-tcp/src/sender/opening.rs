@@ -2,6 +2,8 @@
 
 mod linux;
 
+use crate::config::TcpParams;
+use dumbbell_cc::ReductionBase;
 use dumbbell_units::Time;
 pub(super) use linux::FALLBACK_TIMEOUT;
 
@@ -25,6 +27,8 @@ pub(super) struct Opening {
     /// When the last request was sent.
     pub(super) requested_at: Time,
     timeouts_in_a_row: u32,
+    /// A repeated timeout keeps the threshold.
+    holds_threshold: bool,
     /// When the first request was sent, and when the first timeout in a row expired.
     first_requested_at: Time,
     first_timeout_at: Time,
@@ -34,15 +38,16 @@ pub(super) struct Opening {
 
 impl Opening {
     /// A connection that starts at `now`, with a handshake or open at once.
-    pub(super) fn new(handshake: bool, is_linux: bool, now: Time) -> Self {
-        let phase = if handshake { Phase::MustOpen } else { Phase::Open };
+    pub(super) fn new(params: &TcpParams, now: Time) -> Self {
+        let phase = if params.handshake { Phase::MustOpen } else { Phase::Open };
         Opening {
             phase,
             requested_at: now,
             timeouts_in_a_row: 0,
+            holds_threshold: params.window.reduction_base == ReductionBase::Flight,
             first_requested_at: Time::NEVER,
             first_timeout_at: Time::NEVER,
-            is_linux,
+            is_linux: params.timer.times_requests(),
         }
     }
 
@@ -75,9 +80,9 @@ impl Opening {
         gives_up
     }
 
-    /// True if nothing has arrived since the timeout before this one.
-    pub(super) fn has_timed_out_again(&self) -> bool {
-        self.timeouts_in_a_row > 1
+    /// True if nothing has arrived since the timeout before this one, and the threshold is kept then.
+    pub(super) fn keeps_threshold(&self) -> bool {
+        self.holds_threshold && self.timeouts_in_a_row > 1
     }
 
     /// True if the next timeout is twice this one.
