@@ -18,7 +18,7 @@ from dumbbell.bench import alone_page
 from dumbbell.bench.alone_cases import RULES, TOLERANCE, Result, Sender, Setting, senders, settings
 from dumbbell.bench.outcome import Benched, written
 from dumbbell.campaign import Display
-from dumbbell.errors import refusal
+from dumbbell.errors import ScenarioError, refusal
 from dumbbell.files import make_folder
 from dumbbell.judge.criterion import Criterion
 
@@ -46,7 +46,11 @@ def traced(results: Sequence[Result]) -> list[Result]:
             n for n, one in enumerate(found) if one.is_below and not one.rule and rule.concerns(one.sender)
         ]
         if places:
-            again = measure(results[0].sender, [found[n].setting for n in places], rule.without)
+            try:
+                again = measure(results[0].sender, [found[n].setting for n in places], rule.without)
+            except ScenarioError:
+                # Another rule of the TCP needs this one.
+                continue
             for n, other in zip(places, again, strict=True):
                 if not other.is_below:
                     found[n] = replace(found[n], rule=rule.name, without=other.used)

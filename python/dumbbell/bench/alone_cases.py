@@ -142,22 +142,41 @@ NEVER = "1000000 s"
 
 RULES = (
     Rule(
+        name="A timeout halves the window with the inflation of the recovery, up to the receive window, here unlimited",
+        source="BSD",
+        recoveries=("newreno",),
+        without={"window": {"reduction_base": "real-window"}},
+    ),
+    Rule(
         name="A recovery without selective acknowledgements repairs one loss per round trip, or times out",
         source="RFC 6582 §4",
         recoveries=("reno", "newreno", "ns2vegas"),
         without={"recovery": "sack"},
     ),
     Rule(
+        name="Growth as on a path of 25 ms: rho^2 segments per round trip, and in slow start 2^rho - 1 for each of them; rho is "
+        "8 if the round trip takes 200 ms",
+        source="[caini2004 §3]",
+        congestions=("hybla",),
+        without={"congestion": {"name": "hybla", "reference": "10 s"}},
+    ),
+    Rule(
+        name="Duplicate ACKs of what is sent again cause another fast retransmit",
+        source="RFC 2582 §5",
+        recoveries=("tahoe",),
+        without={"recovery": {"kind": "tahoe", "careful_variant": True}},
+    ),
+    Rule(
+        name="A window equal to its threshold is in slow start",
+        source="BSD",
+        recoveries=("tahoe",),
+        without={"window": {"slow_start_at_ssthresh": False}},
+    ),
+    Rule(
         name="Without times of transmissions, a lost retransmission is found by the timeout",
         source="RFC 6675 §5, RFC 8985 §1",
         recoveries=("sack", "ns2sack", "ns3sack"),
         without={"recovery": "rack"},
-    ),
-    Rule(
-        name="A slow start by 2^rho - 1 segments for each of them: 255 if the round trip takes 200 ms",
-        source="[caini2004 §3]",
-        congestions=("hybla",),
-        without={"initial_ssthresh": "8 segments"},
     ),
     Rule(
         name="ProbeRTT: four segments for 200 ms and a round trip, every 10 s",
@@ -183,6 +202,12 @@ RULES = (
         source="[prague2024]",
         congestions=("prague",),
         without={"variant": "dctcp"},
+    ),
+    Rule(
+        name="The window is halved to whole segments, not what is in flight",
+        source="BSD",
+        congestions=("compound",),
+        without={"window": {"reduction_base": "flight"}},
     ),
     Rule(
         name="Limited transmit sends two more segments into a full queue",

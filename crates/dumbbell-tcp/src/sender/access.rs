@@ -373,13 +373,11 @@ impl Access<'_> {
         }
     }
 
-    /// The retransmission timer expired with this many bytes in flight: the window is reduced, and the recovery ends. The
-    /// threshold is kept if the timer has sent the oldest segment again already [RFC 5681 §3.1].
+    /// The retransmission timer expired with this many bytes in flight: the window is reduced, and the recovery ends.
     pub(super) fn reduce_at_timeout(&mut self, flight_size: u64) {
         self.scoreboard_mut().count_all_lost();
         self.announce_losses();
-        let reduces_threshold = !self.connection.opening.keeps_threshold();
-        self.react_to_timeout_with(flight_size, self.connection.loss_window, reduces_threshold);
+        self.react_to_timeout(flight_size);
     }
 
     /// The same after the losses were announced.
@@ -391,7 +389,8 @@ impl Access<'_> {
     /// The same with this window after it, in bytes. The threshold is kept if it was reduced in this window of data.
     ///
     /// Without reports, the bytes in flight are all that a recovery has sent, most of which may have arrived. At most the
-    /// window counts: the equation of RFC 5681 §3.1 is an upper limit.
+    /// window counts, for which the equation of RFC 5681 §3.1 is an upper limit; and while the timer sends the same segment
+    /// again, the window before, so that the threshold remains.
     pub(super) fn react_to_timeout_with(
         &mut self,
         flight_size: u64,
@@ -402,7 +401,7 @@ impl Access<'_> {
         connection.ecn.on_reduction(connection.snd_max);
         let retransmitted_before = connection.scoreboard.head().is_some_and(|head| head.transmissions > 1);
         let mut context = connection.context(self.now);
-        context.flight_size = (flight_size as f64).min(connection.congestion.cwnd());
+        context.flight_size = (flight_size as f64).min(connection.opening.window_before());
         context.in_flight = connection.scoreboard.in_network(connection.next_index) as f64;
         context.loss_window = loss_window;
         let congestion = Congestion::new(Signal::Timeout).with_retransmitted_before(retransmitted_before);

@@ -229,7 +229,7 @@ impl Connection {
             retransmission: RetransmissionTimer::new(params, clock),
             pacer: Pacer::new(mechanisms.spike_suppression, &params.pacing, now)
                 .at_most(params.max_pacing_rate),
-            opening: Opening::new(params, now),
+            opening: Opening::new(params.handshake, params.timer.times_requests(), now),
             idle: Idle {
                 restarts: params.idle_restart,
                 last_sent: now,

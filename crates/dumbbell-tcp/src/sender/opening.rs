@@ -2,8 +2,6 @@
 
 mod linux;
 
-use crate::config::TcpParams;
-use dumbbell_cc::ReductionBase;
 use dumbbell_units::Time;
 pub(super) use linux::FALLBACK_TIMEOUT;
 
@@ -27,8 +25,8 @@ pub(super) struct Opening {
     /// When the last request was sent.
     pub(super) requested_at: Time,
     timeouts_in_a_row: u32,
-    /// A repeated timeout keeps the threshold.
-    holds_threshold: bool,
+    /// Congestion window before the first timeout in a row, in bytes.
+    window_before: f64,
     /// When the first request was sent, and when the first timeout in a row expired.
     first_requested_at: Time,
     first_timeout_at: Time,
@@ -38,16 +36,16 @@ pub(super) struct Opening {
 
 impl Opening {
     /// A connection that starts at `now`, with a handshake or open at once.
-    pub(super) fn new(params: &TcpParams, now: Time) -> Self {
-        let phase = if params.handshake { Phase::MustOpen } else { Phase::Open };
+    pub(super) fn new(handshake: bool, is_linux: bool, now: Time) -> Self {
+        let phase = if handshake { Phase::MustOpen } else { Phase::Open };
         Opening {
             phase,
             requested_at: now,
             timeouts_in_a_row: 0,
-            holds_threshold: params.window.reduction_base == ReductionBase::Flight,
+            window_before: 0.0,
             first_requested_at: Time::NEVER,
             first_timeout_at: Time::NEVER,
-            is_linux: params.timer.times_requests(),
+            is_linux,
         }
     }
 
@@ -63,10 +61,11 @@ impl Opening {
         self.timeouts_in_a_row = 0;
     }
 
-    /// The retransmission timer expired. True if the connection is given up.
-    pub(super) fn on_timeout(&mut self, now: Time) -> bool {
+    /// The retransmission timer expired with this window in bytes. True if the connection is given up.
+    pub(super) fn on_timeout(&mut self, now: Time, cwnd: f64) -> bool {
         self.timeouts_in_a_row += 1;
         if self.timeouts_in_a_row == 1 {
+            self.window_before = cwnd;
             self.first_timeout_at = now;
         }
         let gives_up = if self.is_linux {
@@ -80,9 +79,9 @@ impl Opening {
         gives_up
     }
 
-    /// True if nothing has arrived since the timeout before this one, and the threshold is kept then.
-    pub(super) fn keeps_threshold(&self) -> bool {
-        self.holds_threshold && self.timeouts_in_a_row > 1
+    /// Congestion window before the first timeout in a row, in bytes.
+    pub(super) fn window_before(&self) -> f64 {
+        self.window_before
     }
 
     /// True if the next timeout is twice this one.

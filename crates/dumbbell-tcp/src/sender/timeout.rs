@@ -32,11 +32,11 @@ impl Sender {
         }
         let Sender { connection, recovery } = self;
         connection.stats.timeouts += 1;
-        let gives_up = connection.opening.on_timeout(now);
+        let cwnd_before = connection.congestion.cwnd();
+        let gives_up = connection.opening.on_timeout(now, cwnd_before);
         if connection.opening.backs_off() {
             connection.retransmission.back_off();
         }
-        let cwnd_before = connection.congestion.cwnd();
         if gives_up {
             connection.note(now, TcpEventKind::Timeout, cwnd_before);
             connection.note(now, TcpEventKind::GiveUp, cwnd_before);
