@@ -210,6 +210,13 @@ RULES = (
         without={"window": {"reduction_base": "flight"}},
     ),
     Rule(
+        name="A round counts what is acknowledged, which with delayed acknowledgements is up to two segments less: this looks "
+        "like a queue",
+        source="[hengartner2000 §VII.C]",
+        congestions=("vegas", "newvegas", "vegasa", "code"),
+        without={"delayed_ack": "off"},
+    ),
+    Rule(
         name="Limited transmit sends two more segments into a full queue",
         source="RFC 3042",
         recoveries=("rack",),
