@@ -204,17 +204,17 @@ RULES = (
         without={"variant": "dctcp"},
     ),
     Rule(
-        name="The window is halved to whole segments, not what is in flight",
-        source="BSD",
+        name="Above 30 queued segments, the delay window falls by what is queued",
+        source="[tan2006 §3]",
         congestions=("compound",),
-        without={"window": {"reduction_base": "flight"}},
+        without={"congestion": {"name": "compound", "gamma": 1e6}},
     ),
     Rule(
-        name="A round counts what is acknowledged, which with delayed acknowledgements is up to two segments less: this looks "
-        "like a queue",
+        name="A round counts what is acknowledged, which with delayed acknowledgements is up to two segments less, and a large "
+        "initial window is a burst: both look like a queue",
         source="[hengartner2000 §VII.C]",
         congestions=("vegas", "newvegas", "vegasa", "code"),
-        without={"delayed_ack": "off"},
+        without={"delayed_ack": "off", "initial_window": "2 segments"},
     ),
     Rule(
         name="Limited transmit sends two more segments into a full queue",
