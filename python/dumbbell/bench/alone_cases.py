@@ -78,9 +78,9 @@ class Sender:
     def scenario(self, setting: Setting, more: Mapping[str, Any] | None = None) -> Scenario:
         """Return the flow on a link, with further fields of its ``tcp`` table."""
         pipe, buffer = self.packets(setting)
-        # After the overshoot of the first slow start; then two sawteeth if the buffer is small. Of a longer one with a large
-        # buffer, every part is as good.
-        begin_s = 30.0 + 0.1 * setting.rtt_ms * (1.0 + setting.buffer_bdp)
+        # After the overshoot of the first slow start, and growth from nothing to the product; then two sawteeth if the buffer
+        # is small. Of a longer one with a large buffer, every part is as good.
+        begin_s = 30.0 + (100.0 * (1.0 + setting.buffer_bdp) + self.acks_every * pipe) * setting.rtt_ms / 1e3
         cycle_s = (pipe + buffer) * max(1.0, 0.75 * (1.0 + buffer / pipe)) * setting.rtt_ms / 1e3
         is_small = setting.buffer_bdp < 1.0
         longest_s = (6e5 if is_small else 1.5e5) * 8 * self.packet / (1e6 * setting.rate_mbps)
