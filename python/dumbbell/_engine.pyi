@@ -26,13 +26,17 @@ __all__ = [
     "Undo",
     "catalogue",
     "check",
+    "compare_segments",
     "digest",
     "json_of",
     "load_library",
     "parse_quantity",
+    "play_script",
     "run",
     "run_many",
     "schema",
+    "script_files",
+    "script_kinds",
     "version",
 ]
 

@@ -83,6 +83,7 @@ def test_builders_state_the_rules_of_linux():
         initial_window="10 segments",
         timestamps=True,
         handshake=True,
+        nagle="minshall",
     )
     shape = dumbbell.topologies.dumbbell(pairs=1, rate="10 Mbit/s", delay="20 ms")
     rules = [

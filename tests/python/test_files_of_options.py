@@ -93,7 +93,12 @@ INPUTS = {
     ("testbed run", "file"): "testbed run PATH",
 }
 
-INPUT_FOLDERS = {("reproduce", "folder"), ("cross-validate", "folder"), ("bench peers", "folder")}
+INPUT_FOLDERS = {
+    ("reproduce", "folder"),
+    ("cross-validate", "folder"),
+    ("bench peers", "folder"),
+    ("script", "paths"),
+}
 
 # What is made there must not exist.
 NEW_FOLDERS = {("kernel build", "keep"): "kernel build --keep PATH"}

@@ -47,6 +47,7 @@ def test_scripts_pass_fail_or_cannot_be_expressed(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "does not exist" in refused("script", tmp_path / "none.pkt")
+    assert "has none" in refused("script", tmp_path)
     monkeypatch.setenv("DUMBBELL_KERNELS", str(tmp_path))
     (tmp_path / "a.pkt").write_text(SCRIPT)
     for command in (("script", tmp_path, "--kernel", "6.12"), ("cross-validate", "linux-segments")):

@@ -137,7 +137,7 @@ impl Link {
         buffer.extend(frame);
         let ring = &mut self.device.rings[TO_GUEST];
         ring.look(&self.memory)?;
-        let offered = ring.take()?.ok_or(RingError::Room(buffer.len() as u64))?;
+        let offered = ring.take()?.ok_or(RingError::Empty(buffer.len() as u64))?;
         offered.write(&self.memory, buffer)?;
         ring.give_back(&offered, buffer.len() as u32);
         ring.publish(&self.memory)

@@ -39,6 +39,8 @@ pub enum RingError {
     Descriptor(u16),
     /// A chain of descriptors is too long, ends nowhere, or has an indirect table.
     Chain,
+    /// No buffer is offered for what is to be written, in bytes.
+    Empty(u64),
     /// A buffer has no room for what is to be written, in bytes.
     Room(u64),
 }
@@ -51,6 +53,10 @@ impl fmt::Display for RingError {
             RingError::Index(index) => write!(f, "index {index} of a ring is ahead of its buffers"),
             RingError::Descriptor(index) => write!(f, "descriptor {index} is not in its ring"),
             RingError::Chain => write!(f, "a chain of descriptors without end"),
+            RingError::Empty(length) => write!(
+                f,
+                "no buffer is left for {length} bytes: its memory is full, as with thousands of connections at a time"
+            ),
             RingError::Room(length) => write!(f, "no room for {length} bytes in a buffer"),
         }
     }

@@ -6,6 +6,9 @@ use dumbbell_units::{Stream, Time};
 /// Payload of a full segment, with timestamps.
 const SEGMENT: u64 = 1448;
 
+/// The same without timestamps.
+const LONGER_SEGMENT: u64 = 1460;
+
 /// Transmissions of a segment of which each is drawn whether it is lost.
 const TRANSMISSIONS: u32 = 4;
 
@@ -142,6 +145,11 @@ pub const KINDS: &[Kind] = &[
         draw: delayed,
     },
     Kind { name: "no-timestamps", summary: "losses without timestamps", draw: no_timestamps },
+    Kind {
+        name: "partial-segment",
+        summary: "losses of a transfer whose last segment is not full",
+        draw: partial_segment,
+    },
     Kind { name: "no-sack", summary: "losses without selective acknowledgements", draw: no_sack },
     Kind { name: "controls", summary: "losses with the other congestion controls", draw: controls },
     Kind { name: "bbr", summary: "BBR with losses", draw: bbr },
@@ -274,7 +282,16 @@ fn delayed(draw: &mut Draw) -> Conditions {
 }
 
 fn no_timestamps(draw: &mut Draw) -> Conditions {
-    Conditions { has_timestamps: false, ..random_loss(draw) }
+    let conditions = random_loss(draw);
+    let writes = conditions.writes.iter().map(|(at, bytes)| (*at, bytes / SEGMENT * LONGER_SEGMENT));
+    Conditions { has_timestamps: false, writes: writes.collect(), ..conditions }
+}
+
+fn partial_segment(draw: &mut Draw) -> Conditions {
+    let mut conditions = random_loss(draw);
+    let more = draw.between(1, SEGMENT);
+    conditions.writes.iter_mut().for_each(|(_, bytes)| *bytes += more);
+    conditions
 }
 
 fn no_sack(draw: &mut Draw) -> Conditions {

@@ -53,7 +53,10 @@ def play(
     for path in paths:
         if not path.exists():
             raise refusal("PATH", str(path), "a script or a folder of scripts", problem="does not exist")
-        for file in _engine.script_files(str(path)):
+        files = _engine.script_files(str(path))
+        if not files:
+            raise refusal("PATH", str(path), "a folder with scripts (.pkt)", problem="has none")
+        for file in files:
             verdict, line, reason = _engine.play_script(read_text(Path(file)), kernel)
             records.append({"script": str(file), "verdict": verdict, "line": line or None, "reason": reason})
     if json_output:
