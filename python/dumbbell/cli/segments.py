@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from dumbbell.campaign import duration
-from dumbbell.cli.refusals import note, say_json
+from dumbbell.cli.refusals import UNFINISHED, note, say_json
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.crossvalidation.segments import GATE, compare, kinds, write_scripts
 from dumbbell.durations import LINE_S
@@ -48,6 +48,8 @@ def cross_validate_segments(
     make_folder(folder)
     records = [agreement.record() for agreement in agreements]
     about = kinds()
+    if any(agreement.differences for agreement in agreements):
+        note("differences are reduced to what they need")
     written = write_scripts(agreements, folder / "scripts")
     data = {
         "gate": GATE,
@@ -73,5 +75,5 @@ def cross_validate_segments(
         for seed, reason in record["failures"][:1]:
             note(f"error: {record['kind']}, seed {seed}: {reason}")
     if any(record["failures"] for record in records):
-        raise typer.Exit(1)
+        raise typer.Exit(UNFINISHED)
     return all(record["holds"] for record in records)
