@@ -699,6 +699,18 @@ mod tests {
     }
 
     #[test]
+    fn in_linux_an_epoch_has_begun_when_a_pause_ends() {
+        let mut linux = linux(100.0);
+        lose(&mut linux, 0.0, Signal::FastRetransmit);
+        acknowledge(&mut linux, 1.0, 0.1);
+        // Nothing was sent since 0 s: the epoch would begin at 2.5 s.
+        linux.on_sent(&full(0.0, 1.5, 0.1), &SentSegment::new(0, 1000));
+        assert_eq!(linux.epoch.begun, Some(Time::from_secs(1.5)));
+        linux.on_sent(&full(0.0, 1.76, 0.1), &SentSegment::new(1000, 1000));
+        assert_eq!(linux.epoch.begun, Some(Time::from_secs(1.76)));
+    }
+
+    #[test]
     fn linux_counts_from_the_function_a_minimum_round_trip_ahead() {
         let mut linux = linux(1000.0);
         lose(&mut linux, 0.0, Signal::FastRetransmit);
