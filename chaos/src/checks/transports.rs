@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// A stack takes longer for a packet than the engine: larger cases are left out.
 const MOST_EVENTS: u64 = 100_000;
 
+/// The memory of a guest holds no more connections than this at a time.
+const MOST_CONNECTIONS: u64 = 1000;
+
 /// Endless data becomes a transfer of this size, since a stack may fill a path that the engine's TCP does not.
 const SIZE: &str = "100 kB";
 
@@ -33,8 +36,8 @@ pub fn holds(case: &Case<'_>) -> Verdict {
 /// A transport with one of its congestion controls.
 type Sender = (&'static str, &'static str);
 
-/// The hosts, and transports with their congestion controls; those of the kernel if it is built.
-fn hosts_and_senders() -> (Vec<Arc<dyn TransportHost>>, Vec<Sender>) {
+/// The hosts, and transports with their congestion controls; those of the kernel if it is built and can hold them.
+fn hosts_and_senders(connections: u64) -> (Vec<Arc<dyn TransportHost>>, Vec<Sender>) {
     let mut senders = vec![
         ("quinn", "cubic"),
         ("quinn", "newreno"),
@@ -47,7 +50,8 @@ fn hosts_and_senders() -> (Vec<Arc<dyn TransportHost>>, Vec<Sender>) {
     #[cfg(target_os = "linux")]
     {
         use dumbbell_kernel::host::{LinuxHost, NAME};
-        if LinuxHost::user().kernels().iter().any(|kernel| kernel.is("6.12")) {
+        let is_built = LinuxHost::user().kernels().iter().any(|kernel| kernel.is("6.12"));
+        if is_built && connections <= MOST_CONNECTIONS {
             senders.extend([(NAME, "cubic"), (NAME, "bbr"), (NAME, "reno")]);
             hosts.push(LinuxHost::shared());
         }
@@ -58,7 +62,8 @@ fn hosts_and_senders() -> (Vec<Arc<dyn TransportHost>>, Vec<Sender>) {
 fn carried(case: &Case<'_>) -> Result<Option<Scenario>, Exit> {
     let mut value = case.scenario.encode();
     let mut draw = case.draw("transports");
-    let (hosts, senders) = hosts_and_senders();
+    let connections = case.outcome.flows.iter().map(|flow| flow.connections).sum();
+    let (hosts, senders) = hosts_and_senders(connections);
     let mut is_carried = false;
     let flows = value.get_mut("flows").and_then(Value::as_array_mut);
     for (spec, flow) in case.scenario.flows.iter().zip(flows.into_iter().flatten()) {
