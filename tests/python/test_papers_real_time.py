@@ -1,7 +1,6 @@
 """Papers on the testbed: plans, the store, the record and the command; with a program in the place of the testbed."""
 
 import json
-import os
 import stat
 import sys
 from dataclasses import replace
@@ -13,7 +12,6 @@ from typer.testing import CliRunner
 import command_line
 from dumbbell import ScenarioError, papers, testbed
 from dumbbell.cli import app
-from dumbbell.errors import MachineError
 from dumbbell.papers import real_time
 from small_paper import SMALL, forget_papers, write_paper
 
@@ -273,24 +271,3 @@ def test_a_paper_that_is_no_claimed_paper_has_no_real_time_plan(tmp_path):
             papers.reproduce_on_testbed("small-paper", papers=tmp_path / "papers", quiet=True)
     finally:
         forget_papers()
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
-def test_a_short_run_of_a_paper_on_the_kernel():
-    """One second of RoVegas over an asymmetric link, on the machine's own kernel."""
-    try:
-        testbed.find_binary()
-    except MachineError as error:
-        pytest.skip(str(error))
-    missing = [check.check for check in testbed.doctor() if check.status == "missing"]
-    if missing:
-        pytest.skip(f"missing: {', '.join(missing)}")
-    paper = papers.load("rovegas", CHECKOUT)
-    run = paper.real_time.plan(papers.Settings(quick=True))[-1]
-    try:
-        result = testbed.run(run.scenario.with_values({"duration": "2 s", "measure_from": "1 s"}))
-    except MachineError as error:
-        if "built without the eBPF twins" not in str(error):
-            raise
-        pytest.skip(str(error))
-    assert result.flow("c1").goodput_bps > 1e5

@@ -1,6 +1,6 @@
 """A short check of the testbed: the kernel accepts every twin, and two flows agree with the simulator.
 
-`make testbed-smoke` runs it, for about 10 s, and for up to 30 s if runs are disturbed.
+`make testbed-smoke` runs it, for about 15 s, and for up to 35 s if runs are disturbed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import dumbbell
-from dumbbell import testbed
+from dumbbell import papers, testbed
 from dumbbell.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,3 +80,11 @@ def test_the_kernel_agrees_with_the_simulator(both, name):
         )
     assert agrees, shown
     assert real.flow("reno").congestion.startswith("db_vegas_" if name == "vegas" else "reno")
+
+
+def test_a_run_of_a_paper(machine):
+    """Two seconds of RoVegas over an asymmetric link."""
+    paper = papers.load("rovegas", ROOT / "papers")
+    run = paper.real_time.plan(papers.Settings(quick=True))[-1]
+    result = testbed.run(run.scenario.with_values({"duration": "2 s", "measure_from": "1 s"}))
+    assert result.flow("c1").goodput_bps > 1e5

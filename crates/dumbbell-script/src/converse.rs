@@ -195,6 +195,8 @@ fn milliseconds(time: Time) -> u64 {
 enum Next {
     Write(u64),
     Data(Data),
+    /// Data of the peer arrives: its first number, and its bytes.
+    Arriving(u64, u64),
     /// The peer may have waited long enough.
     Alarm,
     Segment(Segment),
@@ -217,6 +219,8 @@ struct Conversation<'a, H> {
     free: Time,
     /// When the host sent its first segment.
     first: Option<Time>,
+    /// When it sent others.
+    sent_at: Vec<Time>,
     shown: [Option<i64>; FIELDS.len()],
 }
 
@@ -238,6 +242,7 @@ pub fn converse<H: Host>(conditions: &Conditions, host: &mut H) -> Result<Script
         acknowledgements: 0,
         free: Time::ZERO,
         first: None,
+        sent_at: Vec::new(),
         shown: [None; FIELDS.len()],
     };
     conversation.open()?;
@@ -268,10 +273,7 @@ impl<H: Host> Conversation<'_, H> {
             self.schedule(begin + at, Next::Write(bytes));
         }
         for &(at, from, bytes) in &self.conditions.arriving {
-            let at = begin + at;
-            let echo = self.timestamp(BEGIN);
-            let segment = Segment { seq: from, len: bytes, ..self.conditions.segment(at, echo, 1) };
-            self.schedule(at, Next::Segment(segment));
+            self.schedule(begin + at, Next::Arriving(from, bytes));
         }
         Ok(())
     }
@@ -307,14 +309,13 @@ impl<H: Host> Conversation<'_, H> {
             Next::Write(bytes) => {
                 self.call(now, "write", bytes.cast_signed(), Some(bytes.cast_signed()))?;
             }
-            Next::Segment(segment) => {
-                self.host.deliver(now, &segment)?;
-                let has_data = segment.len > 0;
-                self.script.events.push(event(now, Action::Inbound(segment)));
-                if has_data {
-                    self.take(now);
-                    self.call(now, "read", MOST_READ, None)?;
-                }
+            Next::Segment(segment) => self.deliver(now, segment)?,
+            Next::Arriving(from, bytes) => {
+                let echo = self.timestamp(self.seen_by_peer(now));
+                let segment = Segment { seq: from, len: bytes, ..self.conditions.segment(now, echo, 1) };
+                self.deliver(now, segment)?;
+                self.take(now);
+                self.call(now, "read", MOST_READ, None)?;
             }
             Next::Data(data) => {
                 let told = self.peer.on_data(now, &data);
@@ -330,6 +331,19 @@ impl<H: Host> Conversation<'_, H> {
         self.take(now);
         self.check(now);
         Ok(())
+    }
+
+    fn deliver(&mut self, now: Time, segment: Segment) -> Result<(), String> {
+        self.host.deliver(now, &segment)?;
+        self.script.events.push(event(now, Action::Inbound(segment)));
+        Ok(())
+    }
+
+    /// When the host sent the newest segment that the peer had received as it sent what arrives now.
+    fn seen_by_peer(&self, now: Time) -> Time {
+        let latest = now - self.conditions.rtt;
+        let known = self.sent_at.partition_point(|at| *at <= latest);
+        known.checked_sub(1).map_or(BEGIN, |newest| self.sent_at[newest])
     }
 
     /// The application writes, or reads what is there.
@@ -371,6 +385,7 @@ impl<H: Host> Conversation<'_, H> {
     }
 
     fn on_sent(&mut self, Outgoing { at, segment }: Outgoing) {
+        self.sent_at.push(at);
         let sack = segment.sack().to_vec();
         let options = (segment.len == 0).then(|| {
             let timestamps = TcpOption::Timestamps(self.timestamp(at), 0);

@@ -38,6 +38,9 @@ pub struct Simulator {
     sent: VecDeque<Outgoing>,
     is_open: bool,
     descriptors: i64,
+    /// When the connection was requested, and how long the answer took to be acknowledged.
+    requested: Time,
+    answer_took: Time,
     /// A timestamp of the script, and the time that it stands for.
     timestamp: Option<(u64, Time)>,
     written: u64,
@@ -105,7 +108,8 @@ impl Simulator {
         tcp["mss"] = json!(format!("{mss} bytes"));
         tcp["timestamps"] = json!(offer.has_timestamps);
         tcp["receive_buffer"] = json!(format!("{} bytes", window.max(mss)));
-        tcp["ecn"] = json!(if has_ecn { "classic" } else { "off" });
+        let feedback = if tcp["congestion"] == "dctcp" { "dctcp" } else { "classic" };
+        tcp["ecn"] = json!(if has_ecn { feedback } else { "off" });
         if !offer.has_sack {
             tcp["recovery"] = json!("newreno");
         }
@@ -120,6 +124,8 @@ impl Simulator {
             sent: VecDeque::new(),
             is_open: false,
             descriptors: 2,
+            requested: Time::ZERO,
+            answer_took: Time::ZERO,
             timestamp: None,
             written: 0,
         })
@@ -206,14 +212,16 @@ impl Simulator {
         self.transmit();
     }
 
-    fn on_payload(&mut self, segment: &Segment) {
+    /// Data arrives. For the receiver, it was sent as the acknowledgement that it echoes arrived at the other end, which took
+    /// as long as the answer to the request.
+    fn on_payload(&mut self, segment: &Segment, echoed: Time) {
         let data = DataSegment {
             ecn: segment.ecn.unwrap_or(Ecn::NotEct),
             is_cwr: segment.flags.cwr,
             ..DataSegment::new(segment.seq - 1, segment.len as u32)
         };
         let before = self.receiver.acknowledge_before(data.ecn);
-        let answer = self.receiver.on_segment(self.now, &data, self.now, Time::ZERO);
+        let answer = self.receiver.on_segment(self.now, &data, echoed + self.answer_took, Time::ZERO);
         for ack in before.into_iter().chain(answer) {
             self.send_ack(&ack);
         }
@@ -308,6 +316,7 @@ impl Host for Simulator {
             return Err("the end of a connection".into());
         }
         if segment.flags.syn && !segment.flags.ack {
+            self.requested = now;
             self.receiver.on_segment(
                 now,
                 &DataSegment { is_syn: true, ..DataSegment::new(0, 0) },
@@ -321,6 +330,7 @@ impl Host for Simulator {
         let sender = self.sender.as_mut().ok_or("a segment before the connection")?;
         if !self.is_open {
             self.is_open = true;
+            self.answer_took = now - self.requested;
             let ack = AckSegment { is_syn: true, timestamp_echo, ..AckSegment::of(0) };
             sender.on_ack(now, &ack, Time::ZERO);
             if segment.flags.syn {
@@ -330,7 +340,7 @@ impl Host for Simulator {
             self.on_acknowledgement(segment, ack)?;
         }
         if segment.len > 0 {
-            self.on_payload(segment);
+            self.on_payload(segment, timestamp_echo);
         }
         self.transmit();
         Ok(())

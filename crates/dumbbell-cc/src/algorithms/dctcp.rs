@@ -8,16 +8,29 @@
 //! variant uses the feedback of RFC 8257 §3.2. With classic feedback, which echoes a mark until it is answered, a mark
 //! halves the window (RFC 3168 §6.1.2).
 //!
-//! Linux has `holds`, and a small `alpha` becomes zero: `alpha_floor` is 1/64.
-//!
-//! Where it departs: the reduction is immediate, as in RFC 8257 §3.3; Linux approaches the threshold within a round trip,
-//! and rounds `alpha` and the window to integers [linux6 tcp_dctcp.c].
+//! The reduction is immediate, as in RFC 8257 §3.3. With the `form` of Linux, the loss recovery learns of marks and lowers
+//! the window to the threshold within a round trip; `alpha` is a whole number of 1/1024, which becomes zero below 1/64; a
+//! window of data ends with the ACK of its last byte, which counts for the next one; and a loss during a reduction halves
+//! what it has left of the window [linux6 tcp_dctcp.c].
 
 use crate::probes::MARKED_FRACTION;
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Signal, window_in};
 use dumbbell_units::math::real;
-use dumbbell_units::params;
+use dumbbell_units::{choice, params};
+
+/// `alpha` of Linux counts in these units.
+const UNITS: f64 = 1024.0;
+
+choice! {
+    /// Who reacts to marks, and the rounding.
+    pub enum DctcpForm {
+        /// The congestion control, at once and without rounding.
+        Rfc8257 = "rfc8257",
+        /// The loss recovery, as in Linux.
+        Linux = "linux",
+    }
+}
 
 params! {
     /// Parameters of DCTCP.
@@ -30,15 +43,15 @@ params! {
         /// Value of the fraction below which it becomes zero.
         alpha_floor: f64 = 0.0, "-", "[RFC 8257 §3.3]",
             |floor| *floor >= 0.0 && *floor < 1.0, "a fraction, at least 0 and below 1";
-        /// No growth until the data in flight at a reduction is acknowledged, as in Linux.
-        holds: bool = false, "-", "[linux6 tcp_dctcp.c]";
+        /// Who reacts to marks, and the rounding.
+        form: DctcpForm = DctcpForm::Rfc8257, "-", "[linux6 tcp_dctcp.c]";
     }
 }
 
 impl DctcpParams {
     /// The parameters of Linux.
     pub fn linux() -> Self {
-        DctcpParams { alpha_floor: 1.0 / 64.0, holds: true, ..DctcpParams::default() }
+        DctcpParams { alpha_floor: 1.0 / 64.0, form: DctcpForm::Linux, ..DctcpParams::default() }
     }
 }
 
@@ -55,6 +68,8 @@ pub struct Dctcp {
     end: u64,
     /// Marks of data before this byte do not reduce the window again.
     reduced_to: u64,
+    /// The last reduction was for a mark.
+    is_for_mark: bool,
 }
 
 impl Dctcp {
@@ -63,14 +78,46 @@ impl Dctcp {
         self.marked += real(ack.marked);
     }
 
+    fn is_linux(&self) -> bool {
+        self.params.form == DctcpForm::Linux
+    }
+
     /// A window of data ends: its fraction of marks counts.
     fn update_alpha(&mut self) {
         let fraction = if self.delivered > 0.0 { (self.marked / self.delivered).min(1.0) } else { 0.0 };
-        self.alpha += self.params.gain * (fraction - self.alpha);
-        if self.alpha < self.params.alpha_floor && fraction == 0.0 {
-            self.alpha = 0.0;
+        if self.is_linux() {
+            self.update_whole_alpha(fraction);
+        } else {
+            self.alpha += self.params.gain * (fraction - self.alpha);
+            if self.alpha < self.params.alpha_floor && fraction == 0.0 {
+                self.alpha = 0.0;
+            }
         }
         (self.delivered, self.marked) = (0.0, 0.0);
+    }
+
+    /// `dctcp_update_alpha`: what the old value loses and what it gains are rounded down.
+    fn update_whole_alpha(&mut self, fraction: f64) {
+        let (alpha, gain) = (self.alpha * UNITS, self.params.gain);
+        let kept = if self.alpha < self.params.alpha_floor { 0.0 } else { alpha - (alpha * gain).floor() };
+        self.alpha = (kept + (fraction * UNITS * gain).floor()).min(UNITS) / UNITS;
+    }
+
+    /// The window of data ends with the ACK of its last byte, before what that ACK delivers is counted (`tcp_ack` of Linux
+    /// 6.12).
+    fn end_window_of_linux(&mut self, context: &Context) {
+        if context.snd_una >= self.end {
+            self.update_alpha();
+            self.end = context.snd_nxt;
+        }
+    }
+
+    /// `dctcp_ssthresh`.
+    fn reduce_for_mark_of_linux(&mut self, context: &Context, congestion: &Congestion) {
+        let segments = self.window.cwnd / context.mss;
+        let segments = (segments - (segments * self.alpha / 2.0).floor()).max(2.0);
+        let cwnd = segments * context.mss;
+        self.window.reduce(cwnd, cwnd, context, congestion);
     }
 }
 
@@ -92,6 +139,7 @@ impl CongestionControl for Dctcp {
             marked: 0.0,
             end: 0,
             reduced_to: 0,
+            is_for_mark: false,
         }
     }
 }
@@ -100,24 +148,29 @@ impl Control for Dctcp {
     window_in!(window);
 
     fn reacts_to_marks(&self) -> bool {
-        true
+        !self.is_linux()
     }
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if self.is_linux() {
+            self.end_window_of_linux(context);
+            self.count(ack);
+            self.window.increase(context, ack);
+            return;
+        }
         self.count(ack);
         if ack.ack > self.end {
             self.update_alpha();
             self.end = context.snd_nxt;
         }
-        let is_new = ack.ack > self.reduced_to;
         let is_marked = ack.marked > 0;
-        if is_marked && is_new && !ack.in_recovery {
+        if is_marked && ack.ack > self.reduced_to && !ack.in_recovery {
             self.reduced_to = context.snd_nxt;
             let cwnd = (self.window.cwnd * (1.0 - self.alpha / 2.0)).max(2.0 * context.mss);
             let cwnd = cwnd.min(self.window.cwnd.max(context.mss));
             let ssthresh = cwnd.max(2.0 * context.mss);
             self.window.reduce(ssthresh, cwnd, context, &Congestion::new(Signal::EcnEcho));
-        } else if !is_marked && (is_new || !self.params.holds) {
+        } else if !is_marked {
             self.window.increase(context, ack);
         }
     }
@@ -128,7 +181,20 @@ impl Control for Dctcp {
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.reduced_to = self.reduced_to.max(context.snd_nxt);
-        self.window.halve(context, congestion);
+        self.is_for_mark = congestion.signal == Signal::EcnEcho;
+        if self.is_linux() && self.is_for_mark {
+            self.end_window_of_linux(context);
+            self.reduce_for_mark_of_linux(context, congestion);
+        } else {
+            self.window.halve(context, congestion);
+        }
+    }
+
+    fn on_recovery_enter(&mut self, context: &Context) {
+        // In Linux, the recovery that goes on with the reduction for a mark halves what that has left.
+        if self.is_linux() && std::mem::take(&mut self.is_for_mark) {
+            self.window.halve(context, &Congestion::new(Signal::FastRetransmit));
+        }
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
@@ -189,18 +255,26 @@ mod tests {
     }
 
     #[test]
-    fn after_a_reduction_the_window_grows_with_the_next_ack_or_as_in_linux_a_round_trip_later() {
-        for (params, grown) in [(DctcpParams::default(), true), (DctcpParams::linux(), false)] {
-            let setup = Setup::new(Time::ZERO, MSS, 20.0 * MSS).with_initial_ssthresh(20.0 * MSS);
-            let mut dctcp = Dctcp::new(&params, &setup);
-            // The first ACK has a mark; nine without follow, of data sent before the reduction to ten segments.
-            window(&mut dctcp, 0, 1);
-            assert_eq!(dctcp.cwnd() > 10.0 * MSS, grown);
-            // ACKs above byte 10,000, the end of what was in flight, grow it again.
-            let before = dctcp.cwnd();
-            window(&mut dctcp, 10_000, 0);
-            assert!(dctcp.cwnd() > before);
-        }
+    fn in_linux_alpha_is_a_whole_number_of_1024ths_and_the_recovery_tells_of_marks() {
+        let params = DctcpParams { initial_alpha: 1000.0 / 1024.0, ..DctcpParams::linux() };
+        let mut dctcp = Dctcp::new(&params, &Setup::new(Time::ZERO, MSS, 21.0 * MSS));
+        // 1000 - 62 of 1000 / 16 = 62.5, and 9 of 1024 / 16 * 1 / 7 = 9.14.
+        (dctcp.delivered, dctcp.marked) = (7000.0, 1000.0);
+        dctcp.update_alpha();
+        assert_eq!(dctcp.alpha * UNITS, 947.0);
+        assert!(!dctcp.reacts_to_marks());
+        // An ACK with a mark alone changes no window; the signal does: 21 - 9 of 21 * 947 / 2048 = 9.7.
+        dctcp.end = 1_000_000;
+        let context = Context::new(Time::ZERO, MSS).with_sent(1000, 22_000);
+        let marked = Ack::new(1000, 1000).with_delivered(1000).with_marked(1000).with_recovery(true);
+        dctcp.on_ack(&context, &marked);
+        assert_eq!(dctcp.cwnd(), 21.0 * MSS);
+        dctcp.on_congestion(&context, &Congestion::new(Signal::EcnEcho));
+        assert_eq!((dctcp.cwnd(), dctcp.ssthresh()), (12.0 * MSS, 12.0 * MSS));
+        // A loss during the reduction halves what is left, once.
+        dctcp.on_recovery_enter(&context.with_inflation(3.0 * MSS));
+        dctcp.on_recovery_enter(&context);
+        assert_eq!(dctcp.ssthresh(), 7.0 * MSS);
     }
 
     #[test]
@@ -217,12 +291,13 @@ mod tests {
     }
 
     #[test]
-    fn a_small_alpha_may_become_zero_as_in_linux() {
-        let setup = Setup::new(Time::ZERO, MSS, 10.0 * MSS);
-        let params = DctcpParams { initial_alpha: 0.0166, alpha_floor: 1.0 / 64.0, ..DctcpParams::default() };
-        let mut dctcp = Dctcp::new(&params, &setup);
-        // 0.0166 * 15/16 = 0.01556 is below 1/64 = 0.015625.
-        window(&mut dctcp, 0, 0);
-        assert_eq!(dctcp.alpha, 0.0);
+    fn a_small_alpha_may_become_zero() {
+        // Below 1/64: 0.0166 * 15/16 = 0.01556; in Linux, 15 of 1024.
+        let small = DctcpParams { initial_alpha: 0.0166, alpha_floor: 1.0 / 64.0, ..DctcpParams::default() };
+        for params in [small, DctcpParams { initial_alpha: 15.0 / 1024.0, ..DctcpParams::linux() }] {
+            let mut dctcp = Dctcp::new(&params, &Setup::new(Time::ZERO, MSS, 10.0 * MSS));
+            window(&mut dctcp, 0, 0);
+            assert_eq!(dctcp.alpha, 0.0);
+        }
     }
 }

@@ -81,9 +81,10 @@ impl Sender {
             recovery.on_delivered(&mut connection.access(now), by);
         }
         if is_duplicate {
-            if by_time && ack.is_ece && connection.ecn.is_classic() {
+            let mut is_taken = false;
+            if by_time && connection.ecn.signals(ack.is_ece) {
                 let delivered = connection.scoreboard.delivered() - before.0;
-                recovery.on_mark(&mut connection.access(now), delivered, false);
+                is_taken = recovery.on_mark(&mut connection.access(now), delivered, false);
             }
             let grows = recovery.grows_on_reports()
                 && !connection.in_recovery
@@ -91,6 +92,9 @@ impl Sender {
                 && connection.scoreboard.delivered() > before.0
                 && !connection.congestion.is_model_based();
             connection.announce_duplicate(now, ack, before, rtt, grows);
+            if is_taken {
+                connection.ecn.take_signal();
+            }
             connection.duplicates.count += 1;
             if !by_time {
                 recovery.on_duplicate_ack(&mut connection.access(now));

@@ -469,6 +469,7 @@ impl Connection {
             let delivered = self.scoreboard.delivered() - before.0;
             let event = Ack::new(self.snd_una, 0).with_delivered(delivered).with_rtt(rtt);
             let event = event.with_cwnd_limited(is_cwnd_limited).with_in_flight(real(self.scoreboard.pipe()));
+            let event = event.with_marked(marks.bytes);
             self.congestion.on_ack(&context_of!(self, now), &event);
             self.idle.validation.on_growth(now);
             return;

@@ -67,9 +67,14 @@ impl EcnFeedback {
         self.mode != EcnMode::Off
     }
 
-    /// True if the echo goes on until it is answered.
-    pub(super) fn is_classic(&self) -> bool {
-        self.mode == EcnMode::Classic
+    /// True if an ACK with this bit signals congestion, rather than telling the congestion control what was marked.
+    pub(super) fn signals(&self, is_ece: bool) -> bool {
+        is_ece && self.is_on() && !self.is_left_to_control
+    }
+
+    /// The recovery has taken the marks of a duplicate ACK: none remains for the next ACK of new data.
+    pub(super) fn take_signal(&mut self) {
+        self.is_signal_due = false;
     }
 
     /// Bytes acknowledged with an echo of a mark, since the connection began.
