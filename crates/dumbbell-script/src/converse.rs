@@ -56,6 +56,8 @@ pub struct Conditions {
     pub rtt: Time,
     /// Time that the bottleneck takes for a segment, and the segments that may wait before it.
     pub bottleneck: Option<(Time, u64)>,
+    /// When the bottleneck stops, from the connection on, and for how long.
+    pub pause: (Time, Time),
     /// Segments in order per acknowledgement.
     pub acks_every: u32,
     /// When the application writes, from the connection on, and how many bytes.
@@ -85,6 +87,7 @@ impl Default for Conditions {
             window: 4000 << SCALE,
             rtt: Time(40_000_000),
             bottleneck: None,
+            pause: (Time::ZERO, Time::ZERO),
             acks_every: 1,
             writes: Vec::new(),
             lost: BTreeSet::new(),
@@ -410,7 +413,7 @@ impl<H: Host> Conversation<'_, H> {
         let conditions = self.conditions;
         let mut leaves = at;
         if let Some((time, most)) = conditions.bottleneck {
-            let begins = at.max(self.free);
+            let begins = self.after_pause(at.max(self.free));
             if (begins - at).0 / time.0 >= most {
                 return;
             }
@@ -430,6 +433,13 @@ impl<H: Host> Conversation<'_, H> {
             is_cwr: segment.flags.cwr,
         };
         self.schedule(leaves + late + Time(conditions.rtt.0 / 2), Next::Data(data));
+    }
+
+    /// When the bottleneck begins to serve a segment, which it could at this time if it did not stop.
+    fn after_pause(&self, at: Time) -> Time {
+        let (from, length) = self.conditions.pause;
+        let from = BEGIN + self.conditions.rtt + from;
+        if (from..from + length).contains(&at) { from + length } else { at }
     }
 
     /// Asserts what the host shows, if that has changed.

@@ -118,7 +118,7 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "repeated-timeouts", summary: "everything is lost for a while", draw: repeated_timeouts },
     Kind {
         name: "spurious-timeouts",
-        summary: "everything is late by more than a timeout",
+        summary: "the bottleneck stops for longer than a timeout",
         draw: spurious_timeouts,
     },
     Kind { name: "reordering", summary: "some segments are late by several milliseconds", draw: reordering },
@@ -211,10 +211,9 @@ fn repeated_timeouts(draw: &mut Draw) -> Conditions {
 }
 
 fn spurious_timeouts(draw: &mut Draw) -> Conditions {
-    let (conditions, segments) = draw.transfer(30, 150);
-    let (first, count) = (draw.between(0, segments), draw.between(10, 60));
-    let late = draw.time(250, 700);
-    Conditions { late: (first..first + count).map(|segment| ((segment, 0), late)).collect(), ..conditions }
+    let (conditions, _) = draw.transfer(30, 150);
+    let from = Time(draw.between(1_000_000, 5 * conditions.rtt.0));
+    Conditions { pause: (from, draw.time(250, 900)), ..conditions }
 }
 
 fn reordering(draw: &mut Draw) -> Conditions {

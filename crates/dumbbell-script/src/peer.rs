@@ -39,6 +39,7 @@ pub(crate) struct Peer {
     /// Every acknowledgement tells of its own segments alone, as for DCTCP (RFC 8257 §3.2); otherwise until the sender has
     /// reduced its window (RFC 3168 §6.1.3).
     is_exact: bool,
+    has_timestamps: bool,
     most_blocks: usize,
     next: u64,
     /// Ranges beyond, the newest first.
@@ -56,6 +57,7 @@ impl Peer {
         Peer {
             every,
             is_exact,
+            has_timestamps,
             most_blocks: BLOCKS[usize::from(has_timestamps)],
             next: 1,
             parts: Vec::new(),
@@ -67,9 +69,14 @@ impl Peer {
         }
     }
 
-    /// A segment arrives: what is acknowledged now.
+    /// A segment arrives: what is acknowledged now. One with an older timestamp than that of the last segment in order is not
+    /// accepted (RFC 7323 §5).
     pub(crate) fn on_data(&mut self, now: Time, data: &Data) -> Option<Acknowledgement> {
         self.is_ece = data.is_marked || self.is_ece && !self.is_exact && !data.is_cwr;
+        if self.has_timestamps && data.timestamp < self.echo {
+            self.duplicate = (data.from < self.next).then_some((data.from, data.to.min(self.next)));
+            return Some(self.acknowledge());
+        }
         if data.from <= self.next && self.waiting == 0 {
             self.echo = data.timestamp;
         }
@@ -151,6 +158,15 @@ mod tests {
         assert_eq!(peer.on_data(Time(9), &data(31, 41)).map(|answer| answer.echo), Some(1));
         assert_eq!(peer.on_data(Time(9), &data(21, 31)).map(|answer| answer.echo), Some(21));
         assert_eq!(peer.deadline, Time::NEVER);
+    }
+
+    #[test]
+    fn a_segment_with_an_older_timestamp_is_a_duplicate_or_nothing() {
+        let mut peer = Peer::new(1, true, false);
+        let old = |from, to| Data { timestamp: 20, ..data(from, to) };
+        assert_eq!(answer(&mut peer, &Data { timestamp: 30, ..data(1, 11) }), (11, vec![]));
+        assert_eq!(answer(&mut peer, &old(1, 11)), (11, vec![(1, 11)]));
+        assert_eq!(answer(&mut peer, &old(11, 21)), (11, vec![]));
     }
 
     #[test]
