@@ -156,20 +156,23 @@ impl RenoWindow {
         let early =
             self.growth.rules.additions_below(additions, self.window.cwnd, self.window.ssthresh, context.mss);
         let (context, ack) = (*context, *ack);
-        self.grow_in_slow_start(early * context.mss, &context, &ack);
-        additions - early
+        let has_left = self.grow_in_slow_start(early * context.mss, &context, &ack);
+        if has_left { additions } else { additions - early }
     }
 
-    /// Grows by at most `growth` bytes, as the slow start says.
+    /// Grows by at most `growth` bytes, as the slow start says. True if it ends without any: the ACK belongs to congestion
+    /// avoidance, as in Linux.
     #[inline(never)]
-    fn grow_in_slow_start(&mut self, growth: f64, context: &Context, ack: &Ack) {
-        match self.slow_start.on_ack(growth, context, ack) {
-            Step::Grow(growth) => self.window.cwnd = context.grown(self.window.cwnd, growth),
-            Step::Leave(growth) => {
-                self.window.cwnd = context.grown(self.window.cwnd, growth);
-                self.window.ssthresh = self.window.cwnd;
-            }
+    fn grow_in_slow_start(&mut self, growth: f64, context: &Context, ack: &Ack) -> bool {
+        let (growth, leaves) = match self.slow_start.on_ack(growth, context, ack) {
+            Step::Grow(growth) => (growth, false),
+            Step::Leave(growth) => (growth, true),
+        };
+        self.window.cwnd = context.grown(self.window.cwnd, growth);
+        if leaves {
+            self.window.ssthresh = self.window.cwnd;
         }
+        leaves && growth == 0.0
     }
 
     /// Grows in congestion avoidance by a segment for each `count` additions.

@@ -4,8 +4,9 @@
 //! round trip arrive back to back for more than half of the minimum round-trip time, or the round-trip time of a round is
 //! above the minimum by an eighth of it, at least 4 ms and at most 16 ms. A slow start after a timeout begins afresh.
 //!
-//! Where it departs from Linux: the window is judged by the bytes in flight. The acknowledgement that ends slow start
-//! does not grow the window in congestion avoidance.
+//! The acknowledgement that ends slow start belongs to congestion avoidance already.
+//!
+//! Where it departs from Linux: the window is judged by the bytes in flight.
 
 use super::{SlowStart, Step};
 use crate::{Ack, Congestion, Context};
