@@ -112,7 +112,7 @@ impl WindowRules {
     }
 
     /// The same of a window of whole segments: a half and a quarter of it, each rounded down [linux6 tcp.h].
-    pub(crate) fn remembered_segments(cwnd: f64, ssthresh: f64, mss: f64) -> f64 {
+    pub fn remembered_segments(cwnd: f64, ssthresh: f64, mss: f64) -> f64 {
         let segments = (cwnd / mss).floor();
         ssthresh.max(((segments / 2.0).floor() + (segments / 4.0).floor()) * mss)
     }

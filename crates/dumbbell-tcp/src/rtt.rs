@@ -348,6 +348,23 @@ impl RttEstimator {
         }
     }
 
+    /// The time from `since` to `now`, and the timeout, as the clock of the timer shows them: in Linux, both in ticks.
+    pub fn elapsed(&self, since: Time, now: Time) -> (Time, Time) {
+        match &self.spec {
+            TimerSpec::Linux(linux) if linux.tick.0 > 0 => {
+                let period = linux.tick.0;
+                let ticks = self.ticks_between(linux.tick, since, now);
+                (Time(ticks * period), self.timeout)
+            }
+            _ => (now.since(since), self.timeout),
+        }
+    }
+
+    /// True if the timer ticks: what lasts a timeout is then longer.
+    pub fn is_ticking(&self) -> bool {
+        matches!(&self.spec, TimerSpec::Linux(linux) if linux.tick.0 > 0)
+    }
+
     fn ticks_between(&self, period: Time, sent: Time, now: Time) -> u64 {
         let elapsed = self.clock.ticks(period, now).saturating_sub(self.clock.ticks(period, sent.min(now)));
         elapsed.min(LONGEST_TICKS)
@@ -436,6 +453,9 @@ impl RttEstimator {
                 } else {
                     linux.initial
                 };
+                // Whole ticks are doubled (`icsk_rto`).
+                let tick = linux.tick.0.max(1);
+                let base = Time(base.0.div_ceil(tick).saturating_mul(tick));
                 Time(base.0.saturating_mul(1 << self.backoffs.min(MAX_DOUBLINGS)).min(linux.maximum.0))
             }
             TimerSpec::Rfc6298(rfc) => {
@@ -754,5 +774,18 @@ mod tests {
         assert!((estimator.srtt_or_infinity() - 0.05).abs() < 1e-9);
         (0..20).for_each(|_| estimator.back_off());
         assert_eq!(estimator.timeout(), Time(120_000_000_000));
+    }
+
+    #[test]
+    fn linux_doubles_whole_ticks_and_counts_idle_time_in_them() {
+        let linux = LinuxTimer { tick: Time(4_000_000), ..LinuxTimer::default() };
+        let mut estimator = RttEstimator::new(&TimerSpec::Linux(linux), HostClock::At(Time::ZERO));
+        estimator.sample(Time::ZERO, Time(10_000_000));
+        // 10 ms + 200 ms are 53 ticks.
+        assert_eq!(estimator.timeout(), Time(212_000_000));
+        estimator.back_off();
+        assert_eq!(estimator.timeout(), Time(424_000_000));
+        // From tick 0 to tick 3.
+        assert_eq!(estimator.elapsed(Time(3_900_000), Time(12_100_000)).0, Time(12_000_000));
     }
 }

@@ -197,10 +197,10 @@ impl Scoreboard {
         self.by_time.as_deref()
     }
 
-    /// The handshake took this long.
-    pub fn on_handshake(&mut self, rtt: Time) {
+    /// The handshake took this long, or timestamps show this round-trip time.
+    pub fn on_measured(&mut self, rtt: Time) {
         if let Some(by_time) = &mut self.by_time {
-            by_time.on_handshake(rtt);
+            by_time.on_measured(rtt);
         }
     }
 

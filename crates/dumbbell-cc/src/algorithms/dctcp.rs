@@ -10,8 +10,8 @@
 //!
 //! The reduction is immediate, as in RFC 8257 §3.3. With the `form` of Linux, the loss recovery learns of marks and lowers
 //! the window to the threshold within a round trip; `alpha` is a whole number of 1/1024, which becomes zero below 1/64; a
-//! window of data ends with the ACK of its last byte, which counts for the next one; and a loss during a reduction halves
-//! what it has left of the window [linux6 tcp_dctcp.c].
+//! window of data ends with the ACK of its last byte; and a loss during a reduction halves what it has left of the window
+//! [linux6 tcp_dctcp.c].
 
 use crate::probes::MARKED_FRACTION;
 use crate::toolbox::RenoWindow;
@@ -64,6 +64,9 @@ pub struct Dctcp {
     /// Bytes delivered in the window of data, and those marked.
     delivered: f64,
     marked: f64,
+    /// The same since the connection began, up to the last ACK, which is counted already.
+    total: (u64, u64),
+    is_counted: bool,
     /// First byte after the window of data.
     end: u64,
     /// Marks of data before this byte do not reduce the window again.
@@ -74,8 +77,19 @@ pub struct Dctcp {
 
 impl Dctcp {
     fn count(&mut self, ack: &Ack) {
-        self.delivered += real(ack.delivered);
-        self.marked += real(ack.marked);
+        if !std::mem::take(&mut self.is_counted) {
+            self.delivered += real(ack.delivered);
+            self.marked += real(ack.marked);
+            self.total = (self.total.0 + ack.delivered, self.total.1 + ack.marked);
+        }
+    }
+
+    /// The same for an ACK whose mark is reported before the ACK itself.
+    fn count_early(&mut self, context: &Context) {
+        self.delivered += real(context.delivered.saturating_sub(self.total.0));
+        self.marked += real(context.marked.saturating_sub(self.total.1));
+        self.total = (context.delivered, context.marked);
+        self.is_counted = true;
     }
 
     fn is_linux(&self) -> bool {
@@ -103,10 +117,9 @@ impl Dctcp {
         self.alpha = (kept + (fraction * UNITS * gain).floor()).min(UNITS) / UNITS;
     }
 
-    /// The window of data ends with the ACK of its last byte, before what that ACK delivers is counted (`tcp_ack` of Linux
-    /// 6.12).
-    fn end_window_of_linux(&mut self, context: &Context) {
-        if context.snd_una >= self.end {
+    /// The window of data ends with the ACK of its last byte.
+    fn end_window_of_linux(&mut self, snd_una: u64, context: &Context) {
+        if snd_una >= self.end {
             self.update_alpha();
             self.end = context.snd_nxt;
         }
@@ -137,6 +150,8 @@ impl CongestionControl for Dctcp {
             alpha: params.initial_alpha,
             delivered: 0.0,
             marked: 0.0,
+            total: (0, 0),
+            is_counted: false,
             end: 0,
             reduced_to: 0,
             is_for_mark: false,
@@ -153,8 +168,8 @@ impl Control for Dctcp {
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
         if self.is_linux() {
-            self.end_window_of_linux(context);
             self.count(ack);
+            self.end_window_of_linux(ack.ack, context);
             self.window.increase(context, ack);
             return;
         }
@@ -183,7 +198,8 @@ impl Control for Dctcp {
         self.reduced_to = self.reduced_to.max(context.snd_nxt);
         self.is_for_mark = congestion.signal == Signal::EcnEcho;
         if self.is_linux() && self.is_for_mark {
-            self.end_window_of_linux(context);
+            self.count_early(context);
+            self.end_window_of_linux(context.snd_una, context);
             self.reduce_for_mark_of_linux(context, congestion);
         } else {
             self.window.halve(context, congestion);
@@ -205,6 +221,7 @@ impl Control for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ReductionBase, WindowRules};
     use dumbbell_units::Time;
 
     const MSS: f64 = 1000.0;
@@ -257,7 +274,8 @@ mod tests {
     #[test]
     fn in_linux_alpha_is_a_whole_number_of_1024ths_and_the_recovery_tells_of_marks() {
         let params = DctcpParams { initial_alpha: 1000.0 / 1024.0, ..DctcpParams::linux() };
-        let mut dctcp = Dctcp::new(&params, &Setup::new(Time::ZERO, MSS, 21.0 * MSS));
+        let rules = WindowRules { reduction_base: ReductionBase::WholeWindow, ..WindowRules::default() };
+        let mut dctcp = Dctcp::new(&params, &Setup::new(Time::ZERO, MSS, 21.0 * MSS).with_rules(rules));
         // 1000 - 62 of 1000 / 16 = 62.5, and 9 of 1024 / 16 * 1 / 7 = 9.14.
         (dctcp.delivered, dctcp.marked) = (7000.0, 1000.0);
         dctcp.update_alpha();

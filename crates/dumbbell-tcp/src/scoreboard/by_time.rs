@@ -51,10 +51,14 @@ pub struct Deliveries {
     acknowledges_resent: bool,
     /// What time shows to be lost is not examined again, even if the reaction to it is undone.
     pub(super) examines_once: bool,
+    /// Something was delivered since losses were last looked for, or a reaction was undone (`RACK.advanced` of Linux).
+    is_advanced: bool,
     /// A retransmission was lost.
     pub(super) is_resent_lost: bool,
     /// Segments reported above the cumulative acknowledgement.
     reported: u64,
+    /// When the newest transmission that this ACK delivers was sent, if it delivers any.
+    newest_now: Option<Time>,
     /// Time echoed by this ACK, if there are timestamps.
     echo: Option<Time>,
     /// Lowest end of the segments sent once that this ACK delivers.
@@ -81,8 +85,10 @@ impl Default for Deliveries {
             sacked: NONE,
             acknowledges_resent: false,
             examines_once: false,
+            is_advanced: false,
             is_resent_lost: false,
             reported: 0,
+            newest_now: None,
             echo: None,
             original: u64::MAX,
             includes_resent: false,
@@ -93,8 +99,8 @@ impl Default for Deliveries {
 }
 
 impl Deliveries {
-    /// The handshake took this long: a measurement like those of segments [RFC 8985 §5.2].
-    pub(super) fn on_handshake(&mut self, rtt: Time) {
+    /// The handshake took this long, or timestamps show it: a measurement like those of segments [RFC 8985 §5.2].
+    pub(super) fn on_measured(&mut self, rtt: Time) {
         self.min_rtt = self.min_rtt.min(rtt);
     }
 
@@ -102,6 +108,7 @@ impl Deliveries {
     #[inline]
     pub(super) fn begin_ack(&mut self, echo: Option<Time>) {
         self.echo = echo;
+        self.newest_now = None;
         self.original = u64::MAX;
         self.includes_resent = false;
         self.highest_before = self.highest;
@@ -145,6 +152,7 @@ impl Deliveries {
     }
 
     fn on_delivered(&mut self, sent: &Sent, now: Time) {
+        self.newest_now = self.newest_now.max(Some(sent.sent_at));
         let (end, rtt) = (sent.end(), now.since(sent.sent_at));
         if sent.transmissions == 1 {
             self.min_rtt = self.min_rtt.min(rtt);
@@ -162,6 +170,7 @@ impl Deliveries {
         let is_ambiguous =
             sent.transmissions > 1 && (echo.is_some_and(|echo| echo < sent.sent_at) || rtt < self.min_rtt);
         if !is_ambiguous {
+            self.is_advanced = true;
             self.rtt = rtt;
             self.newest = self.newest.max(Some((sent.sent_at, end)));
         }
@@ -198,6 +207,16 @@ impl Deliveries {
     /// Transmission time of the lowest segment sent once that the last ACK reported, if there is one.
     pub(crate) fn lowest_reported(&self) -> Option<Time> {
         Some(self.sacked.0).filter(|first| *first < Time::NEVER)
+    }
+
+    /// A reaction was undone: losses are looked for with the next ACK.
+    pub(crate) fn set_advanced(&mut self) {
+        self.is_advanced = true;
+    }
+
+    /// True if there is a reason to look for losses since this was last asked.
+    pub(crate) fn take_advanced(&mut self) -> bool {
+        std::mem::take(&mut self.is_advanced)
     }
 
     /// True if a retransmission was found to be lost since this was last asked.
@@ -238,6 +257,11 @@ impl Deliveries {
     /// Time that the last ACK echoes, if there are timestamps.
     pub fn echo(&self) -> Option<Time> {
         self.echo
+    }
+
+    /// When the newest transmission that the last ACK delivered was sent, if it delivered any.
+    pub(crate) fn newest_now(&self) -> Option<Time> {
+        self.newest_now
     }
 
     /// The newest transmission delivered: its time, and the end of its segment.

@@ -22,6 +22,7 @@ impl Sender {
     fn take_ack(&mut self, now: Time, ack: &AckSegment, waited: Time) {
         let connection = &mut self.connection;
         connection.burst.begin();
+        connection.limits.begin(false);
         if ack.is_syn {
             connection.on_open(now, ack.timestamp_echo);
             return;
@@ -183,7 +184,7 @@ impl Connection {
             self.timers.stop(TimerKind::Retransmission);
             if self.stats.timeouts == 0 {
                 self.retransmission.on_open(self.opening.requested_at, now);
-                self.scoreboard.on_handshake(now.since(self.opening.requested_at));
+                self.scoreboard.on_measured(now.since(self.opening.requested_at));
             } else if self.opening.is_linux() {
                 self.on_late_open(now, echo);
             }
@@ -197,7 +198,7 @@ impl Connection {
             Some(rtt) => {
                 // Whole units of timestamps may be longer than the run so far; only the difference counts.
                 self.retransmission.on_open(Time::ZERO, rtt);
-                self.scoreboard.on_handshake(rtt);
+                self.scoreboard.on_measured(rtt);
             }
             None => self.retransmission.fall_back(FALLBACK_TIMEOUT),
         }
@@ -235,7 +236,11 @@ impl Connection {
         let by_echo = || self.retransmission.by_timestamps(echo?, now);
         let (first, last) = match timed {
             Some((first, last)) => (now.since(first), now.since(last)),
-            None => by_echo().map(|rtt| (rtt, rtt))?,
+            None => {
+                let rtt = by_echo()?;
+                self.scoreboard.on_measured(rtt);
+                (rtt, rtt)
+            }
         };
         self.retransmission.sample(now, first, self.snd_una, self.snd_nxt);
         Some(last)

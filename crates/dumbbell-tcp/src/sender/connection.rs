@@ -16,7 +16,7 @@ use crate::config::{EcnMode, TcpParams};
 use crate::rtt::HostClock;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{AckSegment, DataSegment};
-use dumbbell_cc::{Ack, Algorithm, Congestion, Context, ReductionBase, Restart, SentSegment, Setup, Signal};
+use dumbbell_cc::{Ack, Algorithm, Congestion, Context, ReductionBase, SentSegment, Setup, Signal};
 use dumbbell_units::math::{least, real};
 use dumbbell_units::{Stream, Time};
 
@@ -329,9 +329,8 @@ impl Connection {
     /// Nothing is outstanding: restarts the connection after an idle period of one retransmission timeout.
     #[cold]
     fn restart_if_idle(&mut self, now: Time) {
-        let idle = now.since(self.idle.last_sent);
-        if self.snd_max > 0 && idle >= self.retransmission.timeout() {
-            let restart = Restart::new(idle, self.retransmission.timeout());
+        let restart = self.retransmission.idle(self.idle.last_sent, now).filter(|_| self.snd_max > 0);
+        if let Some(restart) = restart {
             if self.validate_idle(now, &restart) {
                 self.take_pacing_rate();
                 return;
@@ -377,14 +376,15 @@ impl Connection {
         None
     }
 
-    /// The same by the rules of Linux: only a full window or new data says something of its use, and data that was reported
-    /// or lost does not fill it (`tcp_write_xmit`, `tcp_packets_in_flight`).
+    /// The same by the rules of Linux: only new data says something of the use of the window, or a full one that new data
+    /// waits for, and data that was reported or lost does not fill it (`tcp_write_xmit`, `tcp_packets_in_flight`).
     #[inline(never)]
     fn pause_of_linux(&mut self, cwnd: f64, has_data: bool) {
         let has_pipe = self.scoreboard.detects_by_time();
         let in_flight = if has_pipe { self.scoreboard.pipe() } else { self.snd_nxt - self.snd_una };
         let is_full = real(in_flight + u64::from(self.mss)) > cwnd;
-        if self.limits.has_news(self.snd_max) || is_full {
+        let is_waiting = is_full && self.unsent_segment() > 0;
+        if self.limits.has_news(self.snd_max, is_waiting) {
             self.limits.on_pause(is_full, has_data, self.snd_una, self.snd_nxt);
             if self.idle.validation.is_on() {
                 self.validate_window();

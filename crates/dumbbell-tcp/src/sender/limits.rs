@@ -14,6 +14,8 @@ pub(super) struct Limits {
     pub(super) most_cwnd: f64,
     /// Only a full window or new data says something of its use (`tcp_write_xmit`).
     needs_news: bool,
+    /// A timer is the reason to send: what waits beyond it is not looked at.
+    is_by_timer: bool,
     /// First byte never sent at the last pause.
     seen_max: u64,
     is_cwnd_limited: bool,
@@ -37,9 +39,16 @@ impl Limits {
         self.needs_news
     }
 
-    /// True if data beyond what was sent at the last pause was sent.
-    pub(super) fn has_news(&mut self, snd_max: u64) -> bool {
-        std::mem::replace(&mut self.seen_max, snd_max) < snd_max
+    /// An event is the reason to send: a timer other than the pacer's, or another one.
+    #[inline]
+    pub(super) fn begin(&mut self, is_by_timer: bool) {
+        self.is_by_timer = is_by_timer;
+    }
+
+    /// True if the rules of Linux look at the use of the window, which has room or not: data beyond what was sent at the last
+    /// pause was sent, or an event that lets new data be sent finds no room for it (`tcp_write_xmit`).
+    pub(super) fn has_news(&mut self, snd_max: u64, is_waiting: bool) -> bool {
+        std::mem::replace(&mut self.seen_max, snd_max) < snd_max || is_waiting && !self.is_by_timer
     }
 
     /// The application limits the sender, or not.
@@ -113,6 +122,15 @@ mod tests {
         assert!(is_limited(&limits, 9_999.0, UNLIMITED));
         limits.on_pause(false, false, 5_000, 6_000);
         assert!(!is_limited(&limits, 2_000.0, UNLIMITED));
+    }
+
+    #[test]
+    fn in_linux_a_full_window_counts_if_data_waits_for_it_and_no_timer_is_the_reason() {
+        let mut limits = Limits { needs_news: true, ..Limits::default() };
+        assert!(limits.has_news(5_000, false));
+        assert!(!limits.has_news(5_000, false) && limits.has_news(5_000, true));
+        limits.begin(true);
+        assert!(!limits.has_news(5_000, true) && limits.has_news(6_000, false));
     }
 
     #[test]

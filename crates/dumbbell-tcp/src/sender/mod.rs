@@ -88,6 +88,7 @@ impl Sender {
 
     /// The application writes `bytes` more; `u64::MAX` for unlimited data.
     pub fn write(&mut self, bytes: u64) {
+        self.connection.limits.begin(false);
         self.connection.send_queue.write(bytes);
     }
 

@@ -2,6 +2,7 @@
 
 use crate::config::TcpParams;
 use crate::rtt::{HostClock, RttEstimator};
+use dumbbell_cc::Restart;
 use dumbbell_units::Time;
 
 /// Estimator of the timeout, and the segment being timed if there are no timestamps.
@@ -97,6 +98,19 @@ impl RetransmissionTimer {
     #[inline]
     pub(super) fn timeout(&self) -> Time {
         self.estimator.timeout()
+    }
+
+    /// The time from `since` to `now`, and the timeout, by the clock of the timer; see [`RttEstimator::elapsed`].
+    pub(super) fn elapsed(&self, since: Time, now: Time) -> (Time, Time) {
+        self.estimator.elapsed(since, now)
+    }
+
+    /// The same if the connection was idle for a timeout, or in Linux for more ticks than that
+    /// (`tcp_slow_start_after_idle_check`).
+    pub(super) fn idle(&self, since: Time, now: Time) -> Option<Restart> {
+        let (idle, timeout) = self.elapsed(since, now);
+        let is_idle = if self.estimator.is_ticking() { idle > timeout } else { idle >= timeout };
+        is_idle.then(|| Restart::new(idle, timeout))
     }
 
     /// Smoothed round-trip time in seconds, infinite before the first sample.

@@ -12,16 +12,19 @@ impl Sender {
     /// The [`next_deadline`](Self::next_deadline) has been reached.
     pub fn on_deadline(&mut self, now: Time) {
         self.connection.burst.begin();
+        self.connection.limits.begin(false);
         for kind in [TimerKind::Reordering, TimerKind::Probe] {
             if self.connection.timers.has_expired(kind, now)
                 && !(kind == TimerKind::Probe && self.connection.waits_for_wheel(kind, now))
             {
+                self.connection.limits.begin(true);
                 self.connection.timers.stop(kind);
                 self.recovery.on_timer(&mut self.connection.access(now), kind);
             }
         }
         let kind = TimerKind::Retransmission;
         if self.connection.timers.has_expired(kind, now) && !self.connection.waits_for_wheel(kind, now) {
+            self.connection.limits.begin(true);
             self.on_retransmission_timeout(now);
         }
     }

@@ -18,7 +18,8 @@ impl Connection {
             return;
         }
         usage.on_use(self.snd_nxt - self.snd_una);
-        if self.congestion.is_model_based() || !usage.is_unlimited_for(self.retransmission.timeout(), now) {
+        let (unlimited, timeout) = self.retransmission.elapsed(usage.limited_at(), now);
+        if self.congestion.is_model_based() || unlimited < timeout {
             return;
         }
         let is_open = !self.in_recovery && !self.phases.loss && !self.scoreboard.has_sacked();

@@ -27,7 +27,7 @@ use crate::segment::DataSegment;
 use crate::sender::access::Access;
 use crate::sender::cause::Cause;
 use crate::sender::timers::TimerKind;
-use dumbbell_cc::Signal;
+use dumbbell_cc::{Signal, WindowRules};
 use dumbbell_units::Time;
 use dumbbell_units::math::real;
 use linux::{StateMachine, is_linux};
@@ -41,11 +41,20 @@ struct ReorderingWindow {
     persist: u64,
     /// First byte not sent when a duplicate was last counted.
     round_end: Option<u64>,
+    /// In Linux, a duplicate was reported and is not counted yet, and when one was last counted.
+    is_duplicate_due: bool,
+    counted_at: Time,
 }
 
 impl ReorderingWindow {
     fn new() -> Self {
-        ReorderingWindow { multiple: 1, persist: 0, round_end: None }
+        ReorderingWindow {
+            multiple: 1,
+            persist: 0,
+            round_end: None,
+            is_duplicate_due: false,
+            counted_at: Time::ZERO,
+        }
     }
 
     /// A duplicate was reported: one more quarter, once per round trip.
@@ -54,6 +63,10 @@ impl ReorderingWindow {
             return;
         }
         self.round_end = Some(snd_max);
+        self.widen(rules);
+    }
+
+    fn widen(&mut self, rules: &RackRules) {
         let most = if rules.reo_wnd_mult_max == 0 { u64::MAX } else { rules.reo_wnd_mult_max };
         self.multiple = self.multiple.saturating_add(1).min(most);
         self.persist = rules.reo_wnd_persist;
@@ -180,7 +193,7 @@ impl Rack {
             Some(reaction) if goes_on => (reaction.undo.cwnd, reaction.undo.ssthresh),
             // What came before was undone or is repaired, unless an earlier cause is not known to be spurious.
             _ if goes_on => return,
-            _ => (connection.congestion().cwnd(), connection.congestion().ssthresh()),
+            _ => (connection.congestion().cwnd(), self.remembered(connection)),
         };
         self.reaction =
             (self.rules.undo || self.rules.frto != Frto::Off && signal == Signal::Timeout).then(|| {
@@ -188,6 +201,15 @@ impl Rack {
                 let (count, first) = connection.scoreboard().retransmissions_out();
                 Reaction::new(signal, state, range, (count, connection.stamped(first)))
             });
+    }
+
+    /// The threshold that an undo restores: in Linux, that of a window that was in use (`tcp_current_ssthresh`).
+    fn remembered(&self, connection: &Access<'_>) -> f64 {
+        let (cwnd, ssthresh) = (connection.congestion().cwnd(), connection.congestion().ssthresh());
+        if !is_linux(&self.rules) || connection.in_recovery() || connection.in_cwr() {
+            return ssthresh;
+        }
+        WindowRules::remembered_segments(cwnd, ssthresh, f64::from(connection.mss()))
     }
 
     /// The last reaction was spurious. Nothing remains lost, and the congestion control restores its window, unless a mark
@@ -245,7 +267,9 @@ impl Rack {
     fn leave(&mut self, connection: &mut Access<'_>) {
         self.reduction.end(connection);
         connection.leave_recovery(0.0);
-        self.window.on_recovery_exit();
+        if !is_linux(&self.rules) {
+            self.window.on_recovery_exit();
+        }
         self.has_ended = true;
     }
 
@@ -426,7 +450,7 @@ impl LossRecovery for Rack {
         connection.duplicates_mut().count = 0;
         self.forward = ForwardRecovery::begin(
             self.rules.frto,
-            connection.in_recovery() || connection.in_cwr(),
+            connection.in_recovery(),
             connection.in_loss(),
             !self.has_expired,
         );
@@ -498,8 +522,10 @@ impl LossRecovery for Rack {
                 if index == 0 && is_linux(&self.rules) && !connection.timers().is_set(TimerKind::Reordering) {
                     connection.restart_retransmission_timer();
                 }
+                let now = connection.stamped(connection.now());
+                self.machine.on_resent(now);
                 if let Some(reaction) = &mut self.reaction {
-                    reaction.on_resent(connection.stamped(connection.now()));
+                    reaction.on_resent(now);
                 }
                 connection.send_again(index)
             }
@@ -535,7 +561,7 @@ mod tests {
     fn the_handshake_bounds_the_reordering_window() {
         let mut scoreboard = Scoreboard::default();
         scoreboard.detect_by_time();
-        scoreboard.on_handshake(Time(20 * MS));
+        scoreboard.on_measured(Time(20 * MS));
         scoreboard.push(0, 100, Time::ZERO);
         scoreboard.begin_ack(None);
         scoreboard.report(0, 0, 100, Time(28 * MS));

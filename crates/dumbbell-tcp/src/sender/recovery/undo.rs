@@ -85,14 +85,6 @@ impl Reaction {
         self.is_explained
     }
 
-    /// New data is acknowledged with this echo. True if it was sent before the first retransmission: a packet was late
-    /// (`tcp_packet_delayed`). Once an echo is not older, later ones are not either.
-    pub(super) fn is_late(&mut self, echo: Option<Time>) -> bool {
-        let Some(echo) = echo else { return false };
-        self.is_confirmed |= echo >= self.first_resent;
-        !self.is_confirmed
-    }
-
     /// New data is acknowledged. True if the echoed time shows that the original of something retransmitted arrived.
     pub(super) fn on_ack(&mut self, deliveries: &Deliveries) -> bool {
         if self.is_confirmed || !deliveries.includes_resent() {

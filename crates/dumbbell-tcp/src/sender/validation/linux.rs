@@ -36,9 +36,9 @@ impl Use {
         self.used = self.used.max(bytes);
     }
 
-    /// True if the window has not limited the sender for a timeout.
-    pub(in crate::sender) fn is_unlimited_for(&self, timeout: Time, now: Time) -> bool {
-        now.since(self.limited_at) >= timeout
+    /// When the window last limited the sender or might have grown.
+    pub(in crate::sender) fn limited_at(&self) -> Time {
+        self.limited_at
     }
 
     /// The window halfway to what was used, in whole segments; `None` if all of it was used, or if losses or reordering

@@ -15,14 +15,16 @@
 //!
 //! Where it departs: reneging is not considered, and a probe counts as a retransmission in the network.
 
-use super::Rack;
+use super::{Rack, ReorderingWindow};
 use crate::config::recovery::RackRules;
+use crate::scoreboard::Deliveries;
 use crate::sender::access::Access;
 use crate::sender::recovery::DeliveredBy;
 use crate::sender::recovery::prr::Reduction;
 use crate::sender::recovery::undo::{Finding, ForwardRecovery};
 use crate::sender::timers::TimerKind;
 use dumbbell_cc::Signal;
+use dumbbell_units::Time;
 
 /// Degree of reordering without any, and the largest (`tcp_reordering`, `tcp_max_reordering`), in segments.
 const REORDERING: u64 = 3;
@@ -43,6 +45,9 @@ pub(super) struct StateMachine {
     lost_before: u64,
     /// The state is Disorder, or was another one than Open with the last ACK.
     is_disordered: bool,
+    /// Time of the first retransmission since the state was Open and nothing retransmitted was outstanding
+    /// (`retrans_stamp`).
+    first_resent: Time,
 }
 
 impl StateMachine {
@@ -54,6 +59,19 @@ impl StateMachine {
             holds_back: false,
             lost_before: 0,
             is_disordered: false,
+            first_resent: Time::NEVER,
+        }
+    }
+
+    /// A segment was retransmitted, other than by a probe.
+    pub(super) fn on_resent(&mut self, now: Time) {
+        self.first_resent = self.first_resent.min(now);
+    }
+
+    /// Forgets the first retransmission if nothing retransmitted is outstanding (`tcp_any_retrans_done`).
+    fn forget_resent(&mut self, connection: &Access<'_>) {
+        if self.first_resent < Time::NEVER && !has_resent(connection) {
+            self.first_resent = Time::NEVER;
         }
     }
 
@@ -72,15 +90,15 @@ impl StateMachine {
     /// `tcp_try_keep_open`).
     fn see_to_disorder(&mut self, connection: &Access<'_>, is_advance: bool) {
         let is_other = connection.in_recovery() || connection.in_loss() || connection.in_cwr();
+        if !connection.in_recovery() && !connection.in_loss() {
+            self.forget_resent(connection);
+        }
         let board = connection.scoreboard();
         if is_other || !self.is_disordered && is_advance && !board.has_sacked() {
             self.is_disordered = is_other;
             return;
         }
-        self.is_disordered = board.has_sacked()
-            || board.has_lost()
-            || board.retransmissions_out().0 > 0
-            || board.head().is_some_and(|head| head.transmissions > 1);
+        self.is_disordered = board.has_sacked() || board.has_lost() || has_resent(connection);
     }
 
     /// True if the window also grows with reports (`tcp_may_raise_cwnd`).
@@ -102,6 +120,32 @@ impl StateMachine {
     }
 }
 
+/// The reordering window of Linux (`tcp_rack_update_reo_wnd`).
+impl ReorderingWindow {
+    /// Something was delivered that was sent at this time. A duplicate counts with it, unless it was sent before the last
+    /// one counted.
+    fn on_delivered(&mut self, rules: &RackRules, sent_at: Time, now: Time) {
+        self.is_duplicate_due &= sent_at >= self.counted_at;
+        if std::mem::take(&mut self.is_duplicate_due) {
+            self.widen(rules);
+            self.counted_at = now;
+        } else if self.persist == 0 {
+            self.multiple = 1;
+        }
+    }
+
+    /// A recovery has ended that was not undone.
+    fn on_recovery_repaired(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+}
+
+/// True if a retransmission may be in the network, or the oldest segment was retransmitted.
+fn has_resent(connection: &Access<'_>) -> bool {
+    let board = connection.scoreboard();
+    board.retransmissions_out().0 > 0 || board.head().is_some_and(|head| head.transmissions > 1)
+}
+
 /// What an ACK has led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
@@ -117,6 +161,11 @@ impl Rack {
     pub(super) fn on_ack_of_linux(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
         let is_advance = by == DeliveredBy::NewData;
         self.machine.holds_back = false;
+        if let Some(sent_at) =
+            connection.scoreboard().deliveries().and_then(|deliveries| deliveries.newest_now())
+        {
+            self.window.on_delivered(&self.rules, sent_at, connection.now());
+        }
         let delivered = connection.scoreboard().delivered().saturating_sub(self.seen);
         self.seen = connection.scoreboard().delivered();
         if let Some(from) = connection.scoreboard().deliveries().and_then(|deliveries| deliveries.reordered())
@@ -157,12 +206,19 @@ impl Rack {
                     self.machine.holds_back = true;
                     return Step::Stop;
                 }
+                self.machine.forget_resent(connection);
                 self.undo_of_linux(connection, true);
             } else if is_explained {
-                self.undo_of_linux(connection, false);
+                self.undo_by_duplicates(connection);
             }
-        } else if self.machine.has_left && (is_late || is_explained) || !connection.in_cwr() && is_explained {
-            self.undo_of_linux(connection, false);
+        } else if self.machine.has_left {
+            if is_late || is_explained {
+                self.undo_of_linux(connection, false);
+            } else {
+                self.window.on_recovery_repaired();
+            }
+        } else if !connection.in_cwr() && is_explained {
+            self.undo_by_duplicates(connection);
         }
         if connection.in_cwr() && connection.snd_una() > self.recover {
             self.reduction.end(connection);
@@ -171,10 +227,13 @@ impl Rack {
         Step::GoOn
     }
 
-    /// True if an ACK of new data echoes a time before the first retransmission.
-    fn is_late(&mut self, connection: &Access<'_>) -> bool {
+    /// True if an ACK of new data echoes a time before the first retransmission (`tcp_packet_delayed`).
+    fn is_late(&self, connection: &Access<'_>) -> bool {
+        let first = self.machine.first_resent;
         let echo = connection.scoreboard().deliveries().and_then(|deliveries| deliveries.echo());
-        self.rules.undo && self.reaction.as_mut().is_some_and(|reaction| reaction.is_late(echo))
+        self.rules.undo
+            && self.reaction.is_some()
+            && (first == Time::NEVER || echo.is_some_and(|echo| echo < first))
     }
 
     /// `tcp_process_loss`.
@@ -195,8 +254,14 @@ impl Rack {
         if connection.in_loss() && is_recovered {
             connection.set_in_loss(false);
             self.forward = ForwardRecovery::Idle;
-            self.window.on_recovery_exit();
+            self.window.on_recovery_repaired();
         }
+    }
+
+    /// Everything that was retransmitted arrived twice (`tcp_try_undo_dsack`).
+    fn undo_by_duplicates(&mut self, connection: &mut Access<'_>) {
+        self.window.persist = self.rules.reo_wnd_persist.min(self.window.persist + 1);
+        self.undo_of_linux(connection, false);
     }
 
     /// `tcp_undo_cwnd_reduction`; what is lost remains so unless `unmarks`.
@@ -211,6 +276,7 @@ impl Rack {
         if unmarks {
             connection.scoreboard_mut().unmark_lost();
         }
+        connection.scoreboard_mut().deliveries_mut().into_iter().for_each(Deliveries::set_advanced);
         if let Some(reaction) = self.reaction.take()
             && !reaction.keeps_window
         {
@@ -220,11 +286,11 @@ impl Rack {
 
     /// Marks what is lost, and begins a recovery if anything is. True if one begins.
     fn detect_of_linux(&mut self, connection: &mut Access<'_>, delivered: u64, is_advance: bool) -> bool {
-        self.mark_lost(connection);
-        let is_resent_lost = connection
-            .scoreboard_mut()
-            .deliveries_mut()
-            .is_some_and(|deliveries| deliveries.take_resent_lost());
+        if connection.scoreboard_mut().deliveries_mut().is_some_and(Deliveries::take_advanced) {
+            self.mark_lost(connection);
+        }
+        let is_resent_lost =
+            connection.scoreboard_mut().deliveries_mut().is_some_and(Deliveries::take_resent_lost);
         let begins = !connection.in_recovery()
             && if connection.in_loss() { is_resent_lost } else { connection.scoreboard().has_lost() };
         if begins {
@@ -434,9 +500,7 @@ impl Rack {
         let is_probe = self.probe.on_duplicate_report(range);
         let is_reordering_seen =
             connection.scoreboard().deliveries().is_some_and(|deliveries| deliveries.is_reordering_seen());
-        if is_reordering_seen && !is_probe {
-            self.window.on_duplicate(&self.rules, connection.snd_una(), connection.snd_max());
-        }
+        self.window.is_duplicate_due |= is_reordering_seen && !is_probe;
         connection.scoreboard_mut().count_duplicate(segments * mss);
         if self.rules.undo
             && let Some(reaction) = &mut self.reaction
@@ -449,4 +513,27 @@ impl Rack {
 /// True if these rules are those of Linux.
 pub(super) fn is_linux(rules: &RackRules) -> bool {
     rules.form == crate::config::recovery::RackForm::Linux
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duplicate_widens_the_window_with_the_next_delivery_of_something_sent_since_the_last_one_counted() {
+        let rules = RackRules { reo_wnd_mult_max: 255, ..RackRules::default() };
+        let mut window = ReorderingWindow::new();
+        let mut deliver = |is_duplicate, sent_at, now| {
+            window.is_duplicate_due |= is_duplicate;
+            window.on_delivered(&rules, Time(sent_at), Time(now));
+            window.multiple
+        };
+        assert_eq!((deliver(false, 0, 10), deliver(true, 5, 20)), (1, 2));
+        // Sent before 20, when one was counted: the duplicate is forgotten.
+        assert_eq!((deliver(true, 19, 30), deliver(false, 20, 31)), (2, 2));
+        assert_eq!(deliver(true, 20, 40), 3);
+        (0..rules.reo_wnd_persist).for_each(|_| window.on_recovery_repaired());
+        window.on_delivered(&rules, Time(50), Time(60));
+        assert_eq!(window.multiple, 1);
+    }
 }
