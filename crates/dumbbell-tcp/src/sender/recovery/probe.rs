@@ -58,6 +58,11 @@ impl TailProbe {
         self.outstanding.is_none()
     }
 
+    /// True if a probe repeated the last segment and is not answered.
+    pub(super) fn is_repetition_out(&self) -> bool {
+        self.outstanding.is_some_and(|probe| probe.is_retransmission)
+    }
+
     /// A probe was sent; the connection has sent up to `end`.
     pub(super) fn on_sent(&mut self, end: u64, is_retransmission: bool) {
         self.outstanding = Some(Outstanding { end, is_retransmission });

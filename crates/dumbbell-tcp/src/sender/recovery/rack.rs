@@ -529,7 +529,13 @@ impl LossRecovery for Rack {
                 }
                 connection.send_again(index)
             }
-            None => connection.poll_new()?,
+            None => {
+                let segment = connection.poll_new()?;
+                if is_linux(&self.rules) && connection.in_cwr() {
+                    self.arm_probe_after_new_data(connection);
+                }
+                segment
+            }
         };
         self.must_send = false;
         Some(segment)

@@ -61,6 +61,11 @@ impl Reaction {
         self.first_resent = self.first_resent.min(now);
     }
 
+    /// A probe that repeated a segment is in the network too (`tcp_init_undo`).
+    pub(super) fn expect_probe(&mut self) {
+        self.unexplained += 1;
+    }
+
     /// A range arrived twice. True if with it everything did that was retransmitted.
     pub(super) fn on_duplicate_report(&mut self, range: (u64, u64)) -> bool {
         if self.unexplained == 0 || range.1 <= self.from || range.0 >= self.until {

@@ -21,7 +21,7 @@ use crate::scoreboard::Deliveries;
 use crate::sender::access::Access;
 use crate::sender::recovery::DeliveredBy;
 use crate::sender::recovery::prr::Reduction;
-use crate::sender::recovery::undo::{Finding, ForwardRecovery};
+use crate::sender::recovery::undo::{Finding, ForwardRecovery, Reaction};
 use crate::sender::timers::TimerKind;
 use dumbbell_cc::Signal;
 use dumbbell_units::Time;
@@ -427,7 +427,8 @@ impl Rack {
             && (connection.in_cwr() || !self.machine.is_disordered)
     }
 
-    /// New data was sent: a pending probe is armed again, not after the timeout of the oldest segment.
+    /// New data was sent: a pending probe is armed again, not after the timeout of the oldest segment. In CWR, it takes the
+    /// place of the timer of reordering.
     #[inline(never)]
     pub(super) fn arm_probe_after_new_data(&mut self, connection: &mut Access<'_>) {
         if !self.wants_probe(connection) {
@@ -437,6 +438,7 @@ impl Rack {
             }
             return;
         }
+        connection.timers().stop(TimerKind::Reordering);
         self.set_probe(connection, true);
         let Some(latest) = connection.scoreboard().head().map(|head| head.sent_at + connection.timeout())
         else {
@@ -465,6 +467,9 @@ impl Rack {
         let (loss_window, reduces) = self.timeout_of_linux(connection, has_expired);
         if reduces {
             self.note_reaction(connection, Signal::Timeout, false);
+            if self.probe.is_repetition_out() && !connection.scoreboard().is_tail_resent() {
+                self.reaction.iter_mut().for_each(Reaction::expect_probe);
+            }
         }
         connection.react_to_timeout_with(connection.scoreboard().unreported(), loss_window, reduces);
     }
