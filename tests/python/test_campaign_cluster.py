@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import dask
@@ -103,9 +104,9 @@ def content(folder):
     }
 
 
-@pytest.fixture(scope="module")
-def client():
-    """Two workers on this machine; a batch whose worker dies twice comes back."""
+@contextmanager
+def two_workers():
+    """Two workers on this machine; a batch whose worker dies comes back."""
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         LocalCluster(
@@ -113,6 +114,13 @@ def client():
         ) as local,
         Client(local) as found,
     ):
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client():
+    """The workers of all tests that leave them alive."""
+    with two_workers() as found:
         yield found
 
 
@@ -497,12 +505,14 @@ def test_frames_of_a_cluster_equal_those_of_this_machine(client, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_that_kills_its_workers_is_named(client, tmp_path):
+def test_a_run_that_kills_its_workers_is_named(tmp_path):
     # Others share its workers and die with them. They are finished nevertheless, and none of them is named.
     found = wanted(tmp_path, runs=6, reduce=deadly)
-    with pytest.raises(
-        campaign.ClusterError, match=r"workers die during run 3 with seed 1 of scenario [0-9a-f]{16}"
+    with (
+        two_workers() as dying,
+        pytest.raises(
+            campaign.ClusterError, match=r"workers die during run 3 with seed 1 of scenario [0-9a-f]{16}"
+        ),
     ):
-        found.run(client, progress=False)
+        found.run(dying, progress=False)
     assert found.status().done == 10
-    client.wait_for_workers(2, timeout=60)
