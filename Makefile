@@ -24,6 +24,7 @@ CHAOS := cargo run --profile chaos --locked --quiet --package dumbbell-chaos --
 # `cargo test --workspace` builds these programs too, with more features of what they depend on than `cargo run` does,
 # which builds it again. The continuous integration takes what is there.
 XTASK ?= cargo run --quiet --locked --bin xtask --
+BENCH_SMOKE ?= cargo run --quiet --locked --bin dumbbell-benches --
 CHAOS_SMOKE ?= cargo run --quiet --locked --bin dumbbell-chaos --
 
 VENV := .venv
@@ -154,11 +155,10 @@ advisories: $(STAMPS)/python
 lint: $(STAMPS)/test-packages
 	@$(TOGETHER) lint-rust lint-python
 
-# With what only Linux has; `cargo test` compiles what is instead of it. Checks that the fuzz targets compile, without
-# their C++ library.
+# With what only Linux has; `cargo test` compiles what is instead of it. The fuzz targets are checked without their C++
+# library.
 lint-rust: $(STAMPS)/python
-	cargo clippy --workspace --features dumbbell-testbed/kernel --all-targets --locked --quiet -- -D warnings
-	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a cargo check --manifest-path fuzz/Cargo.toml --target-dir target --locked --quiet
+	CUSTOM_LIBFUZZER_PATH=/none/libfuzzer.a cargo clippy --workspace --features dumbbell-testbed/kernel --all-targets --locked --quiet -- -D warnings
 
 # The types of scenarios are those of the engine's schema.
 lint-python: $(STAMPS)/engine $(STAMPS)/test-packages
@@ -209,7 +209,7 @@ bench:
 	cargo run --profile fast --locked --quiet --package dumbbell-benches
 
 bench-smoke:
-	cargo run --release --locked --quiet --package dumbbell-benches -- --smoke
+	$(BENCH_SMOKE) --smoke
 
 bench-peers: $(FAST)
 	$(BIN)/dumbbell bench peers
@@ -240,6 +240,7 @@ testbed-smoke: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/pytest tests/testbed/test_smoke.py
 
 # No sanitizer: there is no unsafe code here, and fuzzing is many times faster without one. Overflow checks stay on.
+fuzz: export CARGO_PROFILE_RELEASE_DEBUG := 1
 fuzz:
 	@cargo +nightly fuzz --version >/dev/null || { echo "make fuzz needs a nightly toolchain and cargo-fuzz" >&2; exit 2; }
 	@mkdir -p fuzz/corpus/scenario fuzz/corpus/sender fuzz/corpus/link fuzz/corpus/packet fuzz/corpus/rings fuzz/corpus/vhost
@@ -310,9 +311,9 @@ lock: $(STAMPS)/test-packages
 	$(LOCK) $(STAMPS)/mutants-packages.in --constraint requirements-test.lock --output-file requirements-mutants.lock
 
 # The Python package is installed in editable form, so only a change of the engine triggers a build. Tests accept either
-# engine, and build the one without optimization across crates.
+# engine, and build the one that shares its crates with `cargo test`.
 $(STAMPS)/engine: $(ENGINE) $(STAMPS)/packages
-	$(BIN)/maturin develop --release --locked --quiet
+	$(BIN)/maturin develop --locked --quiet
 	$(BIN)/python -m dumbbell.scenario.stub
 	@touch $@
 
@@ -322,5 +323,5 @@ $(STAMPS)/fast-engine: $(ENGINE) $(STAMPS)/packages
 	@touch $@ $(STAMPS)/engine
 
 clean:
-	rm -rf $(VENV) target fuzz/target python/dumbbell/_engine*.so python/dumbbell/scenario/builders.pyi
+	rm -rf $(VENV) target python/dumbbell/_engine*.so python/dumbbell/scenario/builders.pyi
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -35,10 +35,9 @@ class Package(NamedTuple):
 def locked(root: Path) -> list[Package]:
     """Return the packages of all lock files of a checkout, in order."""
     found = set()
-    for path in ("Cargo.lock", "fuzz/Cargo.lock"):
-        for package in tomllib.loads((root / path).read_text(encoding="utf-8"))["package"]:
-            if "source" in package:
-                found.add(Package("crates.io", package["name"], package["version"]))
+    for package in tomllib.loads((root / "Cargo.lock").read_text(encoding="utf-8"))["package"]:
+        if "source" in package:
+            found.add(Package("crates.io", package["name"], package["version"]))
     for file in root.glob("requirements*.lock"):
         for name, version in re.findall(r"^([\w.-]+)==([^\s;]+)", file.read_text(encoding="utf-8"), re.M):
             found.add(Package("PyPI", name, version))

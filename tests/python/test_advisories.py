@@ -64,8 +64,6 @@ def checkout(tmp_path):
     """The files of the checkout that the check reads."""
     for name in ("Cargo.lock", "deny.toml", "requirements.lock", "requirements-test.lock"):
         shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / "fuzz").mkdir()
-    shutil.copy(ROOT / "fuzz" / "Cargo.lock", tmp_path / "fuzz")
     return tmp_path
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from importlib import metadata
@@ -128,3 +129,17 @@ def _is_installed(name):
     except metadata.PackageNotFoundError:
         return False
     return True
+
+
+def test_the_engine_shares_its_crates_with_the_tests_of_the_workspace():
+    """Cargo compiles a crate once per set of its features."""
+
+    def compiled(*selected):
+        command = ["cargo", "tree", "--locked", "--prefix=none", "--format={p} {f}", *selected]
+        printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        return {line.removesuffix(" (*)") for line in printed.splitlines()}
+
+    engine = compiled("--package=dumbbell-py", "--edges=normal,no-proc-macro")
+    apart = engine - compiled("--workspace", "--edges=normal,dev,no-proc-macro")
+    # Tests alone have logs of quinn.
+    assert {line.split()[0] for line in apart} == {"dumbbell-transports", "quinn-proto"}

@@ -156,10 +156,8 @@ def discipline(checkout: Path, many_algorithms: Tutorial) -> Tutorial:
 
 
 @pytest.fixture(scope="session")
-def tested(
-    checkout: Path, one_algorithm: Tutorial, many_algorithms: Tutorial, discipline: Tutorial
-) -> dict[str, str]:
-    """Check the house rules, and return what the tests of each package printed."""
+def tested(checkout: Path, one_algorithm: Tutorial, many_algorithms: Tutorial, discipline: Tutorial) -> str:
+    """Check the house rules, and return what the tests of the crates printed."""
     if "XTASK" not in os.environ:
         run("cargo build --quiet --locked --bin xtask", ROOT)
     # Not with `cargo run`, which would name the checkout instead of the copy.
@@ -171,39 +169,38 @@ def tested(
     }
     for name, text in in_simulator.items():
         (checkout / f"crates/dumbbell-sim/tests/{name}.rs").write_text(text, encoding="utf-8")
-    printed = {
-        package: run(f"cargo test --locked --package {package}", checkout)
-        for package in ("dumbbell-cc", "dumbbell-net")
-    }
+    # Cargo enables the features that all named packages need. With the engine among them, these are always the same.
     simulated = " ".join(f"--test {name}" for name in in_simulator)
-    printed["dumbbell-sim"] = run(f"cargo test --locked --package dumbbell-sim {simulated}", checkout)
-    return printed
+    cargo = "cargo test --locked --package dumbbell-py"
+    return run(f"{cargo} --package dumbbell-cc --package dumbbell-net", checkout) + run(
+        f"{cargo} --package dumbbell-sim {simulated}", checkout
+    )
 
 
 def test_a_congestion_control_is_one_file_and_one_line(
-    checkout: Path, one_algorithm: Tutorial, tested: dict[str, str]
+    checkout: Path, one_algorithm: Tutorial, tested: str
 ) -> None:
     (name,) = one_algorithm.names
     assert one_algorithm.new_files == [f"crates/dumbbell-cc/src/algorithms/{name}.rs"]
     assert one_algorithm.changes == [f"1\t0\t{REGISTRY}"]
     run(f"rustfmt --check --edition 2024 {one_algorithm.new_files[0]}", checkout)
-    assert f"algorithms::{name}::tests" in tested["dumbbell-cc"]
+    assert f"algorithms::{name}::tests" in tested
     # The first of the many is run, too.
-    assert tested["dumbbell-sim"].count("the_new_algorithm_is_listed_with_its_parameters ... ok") == 2
-    assert tested["dumbbell-sim"].count("the_new_algorithm_carries_a_transfer_and_meets_losses ... ok") == 2
+    assert tested.count("the_new_algorithm_is_listed_with_its_parameters ... ok") == 2
+    assert tested.count("the_new_algorithm_carries_a_transfer_and_meets_losses ... ok") == 2
 
 
 def test_many_congestion_controls_are_also_one_file_and_one_line_each(
-    checkout: Path, many_algorithms: Tutorial, tested: dict[str, str]
+    checkout: Path, many_algorithms: Tutorial, tested: str
 ) -> None:
     names = many_algorithms.names
     assert len(names) == 4
     assert many_algorithms.changes == [f"{len(names)}\t0\t{REGISTRY}"]
     run("rustfmt --check --edition 2024 crates/dumbbell-cc/src/algorithms/started.rs", checkout)
-    assert all(f"algorithms::{name}::tests" in tested["dumbbell-cc"] for name in names)
+    assert all(f"algorithms::{name}::tests" in tested for name in names)
 
 
-def test_tests_of_the_package_accept_new_entries(checkout: Path, tested: dict[str, str]) -> None:
+def test_tests_of_the_package_accept_new_entries(checkout: Path, tested: str) -> None:
     run("cargo build --locked --quiet --package dumbbell-py", checkout)
     suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
     shutil.copy2(BUILDS / "debug" / f"lib_engine.{suffix}", checkout / "python/dumbbell/_engine.abi3.so")
@@ -212,14 +209,14 @@ def test_tests_of_the_package_accept_new_entries(checkout: Path, tested: dict[st
 
 
 def test_a_queue_discipline_is_one_file_and_one_line(
-    checkout: Path, discipline: Tutorial, tested: dict[str, str]
+    checkout: Path, discipline: Tutorial, tested: str
 ) -> None:
     (name,) = discipline.names
     assert discipline.new_files == [f"crates/dumbbell-net/src/queues/{name}.rs"]
     assert discipline.changes == [f"1\t0\t{QUEUES}"]
     run(f"rustfmt --check --edition 2024 {discipline.new_files[0]}", checkout)
-    assert f"queues::{name}::tests" in tested["dumbbell-net"]
-    assert "the_new_discipline_is_listed_and_carries_a_transfer ... ok" in tested["dumbbell-sim"]
+    assert f"queues::{name}::tests" in tested
+    assert "the_new_discipline_is_listed_and_carries_a_transfer ... ok" in tested
 
 
 def test_an_experiment_is_one_file(tmp_path: Path) -> None:

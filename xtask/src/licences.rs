@@ -6,9 +6,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// Manifests with their own lock file.
-const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
-
 /// Dependencies whose licence is not allowed, one sentence each, and the number of dependencies.
 pub fn check(root: &Path) -> Result<(Vec<String>, usize), String> {
     let text =
@@ -18,10 +15,7 @@ pub fn check(root: &Path) -> Result<(Vec<String>, usize), String> {
         deny.get("licenses").and_then(|licences| licences.get("allow")).and_then(toml::Value::as_array);
     let allowed: BTreeSet<&str> =
         list.ok_or("deny.toml has no licenses.allow")?.iter().filter_map(toml::Value::as_str).collect();
-    let mut packages = BTreeSet::new();
-    for manifest in MANIFESTS {
-        packages.extend(dependencies(root, manifest)?);
-    }
+    let packages = dependencies(root)?;
     let refused = packages.iter().filter(|(_, _, licence)| !is_allowed(licence, &allowed));
     let sentence = |(name, version, licence): &(String, String, String)| {
         format!("{name} {version}: the licence \"{licence}\" is not allowed by deny.toml")
@@ -30,22 +24,12 @@ pub fn check(root: &Path) -> Result<(Vec<String>, usize), String> {
 }
 
 /// Name, version and licence of every external dependency.
-fn dependencies(root: &Path, manifest: &str) -> Result<Vec<(String, String, String)>, String> {
+fn dependencies(root: &Path) -> Result<BTreeSet<(String, String, String)>, String> {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
-    command
-        .args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--all-features",
-            "--locked",
-            "--manifest-path",
-            manifest,
-        ])
-        .current_dir(root);
+    command.args(["metadata", "--format-version", "1", "--all-features", "--locked"]).current_dir(root);
     let output = command.output().map_err(|error| format!("cargo metadata: {error}"))?;
     if !output.status.success() {
-        return Err(format!("cargo metadata {manifest}: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
     }
     let metadata: Value =
         serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?;

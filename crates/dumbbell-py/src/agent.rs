@@ -200,17 +200,24 @@ impl ExternalFactory for Factory {
         if flow.cwnd.is_nan() {
             flow.cwnd = setup.initial_window;
         }
-        Box::new(Steered(self.0.clone()))
+        let cwnd = flow.cwnd;
+        drop(flow);
+        Box::new(Steered { agent: self.0.clone(), cwnd })
     }
 }
 
 /// The control of a connection.
 #[derive(Debug)]
-struct Steered(Agent);
+struct Steered {
+    agent: Agent,
+    /// The agent's window, from the next acknowledgement or congestion on: a segment that leaves changes no window.
+    cwnd: f64,
+}
 
 impl Steered {
-    fn on_any_ack(&self, context: &Context, ack: &Ack) {
-        let mut flow = self.0.flow();
+    fn on_any_ack(&mut self, context: &Context, ack: &Ack) {
+        let mut flow = self.agent.flow();
+        self.cwnd = flow.cwnd;
         flow.max_window = context.max_window;
         flow.in_flight = ack.in_flight;
         flow.counts.acks += 1;
@@ -228,11 +235,11 @@ impl Steered {
 
 impl Control for Steered {
     fn cwnd(&self) -> f64 {
-        self.0.flow().cwnd
+        self.cwnd
     }
 
     fn pacing_rate(&self) -> Option<f64> {
-        self.0.flow().pacing_rate
+        self.agent.flow().pacing_rate
     }
 
     fn reacts_to_marks(&self) -> bool {
@@ -252,21 +259,23 @@ impl Control for Steered {
     }
 
     fn on_congestion(&mut self, _context: &Context, congestion: &Congestion) {
-        self.0.flow().counts.timeouts += u64::from(congestion.signal == Signal::Timeout);
+        let mut flow = self.agent.flow();
+        self.cwnd = flow.cwnd;
+        flow.counts.timeouts += u64::from(congestion.signal == Signal::Timeout);
     }
 
     fn on_loss(&mut self, _context: &Context, lost: &LostSegment) {
-        self.0.flow().counts.lost += u64::from(lost.bytes);
+        self.agent.flow().counts.lost += u64::from(lost.bytes);
     }
 
     fn on_sent(&mut self, _context: &Context, sent: &SentSegment) {
-        self.0.flow().counts.sent += u64::from(sent.bytes);
+        self.agent.flow().counts.sent += u64::from(sent.bytes);
     }
 }
 
 impl ExternalControl for Steered {
     fn fork(&self) -> Box<dyn ExternalControl> {
-        let copy = self.0.flow().clone();
-        Box::new(Steered(Agent(Arc::new(Mutex::new(copy)))))
+        let copy = self.agent.flow().clone();
+        Box::new(Steered { agent: Agent(Arc::new(Mutex::new(copy))), cwnd: self.cwnd })
     }
 }
