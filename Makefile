@@ -313,7 +313,7 @@ lock: $(STAMPS)/test-packages
 # The Python package is installed in editable form, so only a change of the engine triggers a build. Tests accept either
 # engine, and build the one that shares its crates with `cargo test`.
 $(STAMPS)/engine: $(ENGINE) $(STAMPS)/packages
-	$(BIN)/maturin develop --locked --quiet
+	$(BIN)/maturin develop --profile dev --locked --quiet
 	$(BIN)/python -m dumbbell.scenario.stub
 	@touch $@
 

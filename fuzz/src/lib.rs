@@ -1,5 +1,7 @@
 //! Shared by the fuzz targets, in addition to the schema's values in `dumbbell_chaos::schema`.
 
+#![allow(clippy::disallowed_macros, reason = "a fuzz target reports on standard error, as its fuzzer does")]
+
 use dumbbell_kernel::rings::{Memory, RingError};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};

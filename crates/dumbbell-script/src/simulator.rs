@@ -6,6 +6,7 @@
 
 use crate::play::{Host, Outgoing};
 use crate::script::{Argument, Call, Flags, Script, Segment, Setting, TcpOption, settings};
+use dumbbell_tcp::config::EcnMode;
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, SackBlocks, Sender, Tcp, TcpParams};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Ecn, Stream, Time, Value};
@@ -108,12 +109,16 @@ impl Simulator {
         tcp["mss"] = json!(format!("{mss} bytes"));
         tcp["timestamps"] = json!(offer.has_timestamps);
         tcp["receive_buffer"] = json!(format!("{} bytes", window.max(mss)));
-        let feedback = if tcp["congestion"] == "dctcp" { "dctcp" } else { "classic" };
-        tcp["ecn"] = json!(if has_ecn { feedback } else { "off" });
         if !offer.has_sack {
             tcp["recovery"] = json!("newreno");
         }
-        let params = Tcp::decode(&Node::root(&tcp)).map_err(|error| error.to_string())?.0;
+        let mut params = Tcp::decode(&Node::root(&tcp)).map_err(|error| error.to_string())?.0;
+        params.ecn = match params.ecn {
+            _ if !has_ecn => EcnMode::Off,
+            EcnMode::Off => EcnMode::Classic,
+            // What the congestion control asks for.
+            feedback => feedback,
+        };
         Ok(Simulator {
             receiver: Receiver::new(&params, CLOCK),
             params,

@@ -350,19 +350,16 @@ impl RttEstimator {
 
     /// The time from `since` to `now`, and the timeout, as the clock of the timer shows them: in Linux, both in ticks.
     pub fn elapsed(&self, since: Time, now: Time) -> (Time, Time) {
-        match &self.spec {
-            TimerSpec::Linux(linux) if linux.tick.0 > 0 => {
-                let period = linux.tick.0;
-                let ticks = self.ticks_between(linux.tick, since, now);
-                (Time(ticks * period), self.timeout)
-            }
-            _ => (now.since(since), self.timeout),
-        }
+        let elapsed = self.tick().map(|tick| Time(self.ticks_between(tick, since, now) * tick.0));
+        (elapsed.unwrap_or(now.since(since)), self.timeout)
     }
 
-    /// True if the timer ticks: what lasts a timeout is then longer.
-    pub fn is_ticking(&self) -> bool {
-        matches!(&self.spec, TimerSpec::Linux(linux) if linux.tick.0 > 0)
+    /// The period of the timer's clock, if it ticks: what lasts a timeout is then longer.
+    pub fn tick(&self) -> Option<Time> {
+        match &self.spec {
+            TimerSpec::Linux(linux) if linux.tick.0 > 0 => Some(linux.tick),
+            _ => None,
+        }
     }
 
     fn ticks_between(&self, period: Time, sent: Time, now: Time) -> u64 {

@@ -109,7 +109,7 @@ impl RetransmissionTimer {
     /// (`tcp_slow_start_after_idle_check`).
     pub(super) fn idle(&self, since: Time, now: Time) -> Option<Restart> {
         let (idle, timeout) = self.elapsed(since, now);
-        let is_idle = if self.estimator.is_ticking() { idle > timeout } else { idle >= timeout };
+        let is_idle = if self.estimator.tick().is_some() { idle > timeout } else { idle >= timeout };
         is_idle.then(|| Restart::new(idle, timeout))
     }
 
