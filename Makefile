@@ -24,7 +24,6 @@ CHAOS := cargo run --profile chaos --locked --quiet --package dumbbell-chaos --
 # `cargo test --workspace` builds these programs too, with more features of what they depend on than `cargo run` does,
 # which builds it again. The continuous integration takes what is there.
 XTASK ?= cargo run --quiet --locked --bin xtask --
-BENCH_SMOKE ?= cargo run --quiet --locked --bin dumbbell-benches --
 CHAOS_SMOKE ?= cargo run --quiet --locked --bin dumbbell-chaos --
 
 VENV := .venv
@@ -209,7 +208,7 @@ bench:
 	cargo run --profile fast --locked --quiet --package dumbbell-benches
 
 bench-smoke:
-	$(BENCH_SMOKE) --smoke
+	cargo run --quiet --locked --bin dumbbell-benches -- --smoke
 
 bench-peers: $(FAST)
 	$(BIN)/dumbbell bench peers

@@ -218,6 +218,11 @@ impl RenoWindow {
         self.window.ssthresh = ssthresh;
         self.window.cwnd = if congestion.signal.restarts() { context.loss_window } else { cwnd };
     }
+
+    /// A timeout whose threshold is reduced already: begins again with the loss window.
+    pub fn restart(&mut self, context: &Context, congestion: &Congestion) {
+        self.reduce(self.window.ssthresh, context.loss_window, context, congestion);
+    }
 }
 
 impl Deref for RenoWindow {

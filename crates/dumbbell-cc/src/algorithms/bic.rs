@@ -116,6 +116,11 @@ impl Control for Bic {
         self.window.keep(kept, context, congestion);
     }
 
+    fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
+        self.w_max = 0.0;
+        self.window.restart(context, congestion);
+    }
+
     fn probe(&self, index: usize) -> Option<f64> {
         (index == 0).then_some(self.w_max)
     }
@@ -176,5 +181,9 @@ mod tests {
         // 1024 * (1 + 819 / 1024) / 2.
         assert_eq!(after(1024.0, 2000.0, Signal::FastRetransmit), (819.0, 921.5));
         assert_eq!(after(1024.0, 2000.0, Signal::Timeout), (819.0, 0.0));
+        // A timeout whose threshold is reduced already forgets it as well.
+        let mut bic = bic(1024.0, 2000.0);
+        bic.on_repeated_timeout(&context(MSS), &Congestion::new(Signal::Timeout));
+        assert_eq!((bic.ssthresh(), bic.w_max), (2.0 * MSS, 0.0));
     }
 }

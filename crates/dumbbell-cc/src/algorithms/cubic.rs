@@ -37,6 +37,28 @@ use dumbbell_units::{Time, choice, params};
 /// An unchanged window of Linux has the same number for this time.
 const UNCHANGED: Time = Time(31_250_000);
 
+/// Round-trip times this long after the beginning of an epoch are those of a queue that a recovery has left.
+const SETTLING: Time = Time(1_000_000_000);
+
+/// Times of the function of Linux count in this part of a second.
+const UNITS: u128 = 1024;
+
+/// Longest time from the center of the function of Linux, in these units: 388 days.
+const LONGEST_OFFSET: u128 = 1 << 35;
+
+/// The cubic root of Linux: a step of Newton's method from a start by the leading bits, on average 0.2 % off
+/// [linux6 tcp_cubic.c]. A formula follows its table of starts: the roots of up to 9 segments are equal, and those of up to
+/// 1000 at most 0.2 % apart.
+fn cubic_root(a: u64) -> f64 {
+    if a < 64 {
+        return cbrt(a as f64).floor();
+    }
+    let shift = (u64::BITS - a.leading_zeros()) * 84 / 256 - 1;
+    let head = (65.6 * cbrt((a >> (3 * shift)) as f64) + 3.0) as u64;
+    let start = (head << shift) / 64;
+    ((2 * start + a / (start * (start - 1))) * 341 / 1024) as f64
+}
+
 choice! {
     /// The rules of CUBIC as a whole.
     pub enum CubicForm {
@@ -158,6 +180,8 @@ struct Counting {
     acked: f64,
     /// Eighths of a window that it takes for one segment.
     eighths: f64,
+    /// Shortest round-trip time since the beginning or the last timeout; `NEVER` before the first.
+    delay_min: Time,
 }
 
 /// The state of CUBIC. Windows are in bytes.
@@ -198,12 +222,27 @@ impl Cubic {
         if self.tick == 0 { time } else { Time(time.0.div_ceil(self.tick) * self.tick) }
     }
 
-    /// The function by the rules of Linux, in segments: its distance from the center is a whole number, rounded down.
-    fn whole_target(&self, seconds: f64) -> f64 {
-        let offset = seconds - self.epoch.k;
-        let distance = (self.c / self.mss * (offset * offset * offset).abs()).floor();
+    /// The function by the rules of Linux, in segments (`bictcp_update`): times count in 1/1024 s, and its distance from the
+    /// center is a whole number, all rounded down.
+    fn whole_target(&self, elapsed: Time) -> f64 {
+        let time = u128::from(elapsed.0) * UNITS / 1_000_000_000;
+        let center = (self.epoch.k * UNITS as f64) as u128;
+        let offset = time.abs_diff(center).min(LONGEST_OFFSET);
+        let distance = ((self.scale() * offset * offset * offset) >> 40) as f64;
         let origin = (self.epoch.origin / self.mss).floor();
-        if offset < 0.0 { origin - distance } else { origin + distance }
+        if time < center { origin - distance } else { origin + distance }
+    }
+
+    /// The constant of the function by the rules of Linux, in 1/1024 segments per cubic second.
+    fn scale(&self) -> u128 {
+        ((self.c / self.mss * UNITS as f64) as u128).max(1)
+    }
+
+    /// When the function of Linux that begins at a window reaches its center, in seconds.
+    fn whole_k(&self, origin: f64, cwnd: f64) -> f64 {
+        let segments = (origin / self.mss).floor() - (cwnd / self.mss).floor();
+        let factor = (1 << 40) / self.scale();
+        cubic_root(u64::try_from(factor * segments as u128).unwrap_or(u64::MAX)) / UNITS as f64
     }
 
     /// The function at this time after the beginning of the epoch, in bytes.
@@ -213,9 +252,28 @@ impl Cubic {
         self.epoch.origin + self.c * offset * offset * offset
     }
 
+    /// `bictcp_reset`: a timeout ends the epoch and forgets its maximum.
+    fn clear_epoch(&mut self) {
+        if self.selected.timeout_clears {
+            self.epoch.begun = None;
+            self.epoch.w_max = 0.0;
+            (self.counting.window, self.counting.delay_min) = (0.0, Time::NEVER);
+        }
+    }
+
+    /// `cubictcp_acked`: every round-trip time counts, but for those in the first second of an epoch.
+    fn take_delay(&mut self, context: &Context, ack: &Ack) {
+        let now = self.ticks(context.now);
+        if self.epoch.begun.is_none_or(|begun| now.since(begun) >= SETTLING) {
+            self.counting.delay_min = self.counting.delay_min.min(ack.rtt.unwrap_or(Time::NEVER));
+        }
+    }
+
     #[cold]
     fn begin_epoch(&mut self, now: Time) -> Time {
         let cwnd = self.window.cwnd;
+        let origin = self.epoch.w_max.max(cwnd);
+        let whole_k = self.selected.counted.then(|| self.whole_k(origin, cwnd));
         let epoch = &mut self.epoch;
         if std::mem::take(&mut epoch.from_slow_start) && !self.selected.timeout_clears {
             // RFC 9438 §4.8 and §4.10.
@@ -225,7 +283,7 @@ impl Cubic {
             epoch.cwnd_prior = cwnd;
         }
         epoch.origin = epoch.w_max.max(cwnd);
-        epoch.k = cbrt((epoch.origin - cwnd) / self.c);
+        epoch.k = whole_k.unwrap_or_else(|| cbrt((epoch.origin - cwnd) / self.c));
         epoch.w_est = cwnd;
         epoch.begun = Some(now);
         (self.counting.acked, self.counting.count) = (0.0, f64::INFINITY);
@@ -297,10 +355,12 @@ impl Cubic {
                     now
                 }
             };
-            let rtt = if self.selected.minimum_rtt { context.min_rtt() } else { context.srtt() };
-            let ahead = self.ticks_up(Time::from_secs(rtt.unwrap_or(0.0)));
+            let shortest = Some(self.counting.delay_min).filter(|delay| *delay < Time::NEVER);
+            let smoothed = || context.srtt().map(Time::from_secs);
+            let rtt = if self.selected.minimum_rtt { shortest } else { smoothed() };
+            let ahead = self.ticks_up(rtt.unwrap_or(Time::ZERO));
             let window = (cwnd / self.mss).floor();
-            let target = self.whole_target((now.since(begun) + ahead).secs());
+            let target = self.whole_target(now.since(begun) + ahead);
             self.counting.count =
                 if target > window { (window / (target - window)).floor() } else { 100.0 * window };
             if self.epoch.w_max == 0.0 {
@@ -409,6 +469,7 @@ impl CongestionControl for Cubic {
                 window: 0.0,
                 at: setup.now,
                 acked: 0.0,
+                delay_min: Time::NEVER,
                 eighths: (8.0 * (1.0 + params.beta) / (3.0 * (1.0 - params.beta))).floor().max(1.0),
             }),
         }
@@ -420,9 +481,18 @@ impl Control for Cubic {
 
     #[inline]
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if self.selected.counted {
+            self.take_delay(context, ack);
+        }
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
             self.avoid(additions, context, ack);
+        }
+    }
+
+    fn on_duplicate_ack(&mut self, context: &Context, ack: &Ack) {
+        if self.selected.counted {
+            self.take_delay(context, ack);
         }
     }
 
@@ -438,12 +508,16 @@ impl Control for Cubic {
         epoch.cwnd_prior = cwnd;
         epoch.begun = None;
         epoch.from_slow_start = congestion.signal.restarts();
-        if self.selected.timeout_clears && congestion.signal == Signal::Timeout {
-            epoch.w_max = 0.0;
-            self.counting.window = 0.0;
+        if congestion.signal == Signal::Timeout {
+            self.clear_epoch();
         }
         let kept = if congestion.signal == Signal::EcnEcho { self.beta_ecn } else { self.beta };
         self.window.keep(kept, context, congestion);
+    }
+
+    fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
+        self.clear_epoch();
+        self.window.restart(context, congestion);
     }
 
     fn on_undo(&mut self, _context: &Context, undo: &Undo) {
@@ -497,7 +571,8 @@ mod tests {
     }
 
     fn acknowledge(cubic: &mut Cubic, seconds: f64, rtt: f64) -> f64 {
-        cubic.on_ack(&full(cubic.cwnd() / MSS, seconds, rtt), &Ack::new(1000, 1000));
+        let ack = Ack::new(1000, 1000).with_rtt(Some(Time::from_secs(rtt)));
+        cubic.on_ack(&full(cubic.cwnd() / MSS, seconds, rtt), &ack);
         cubic.cwnd() / MSS
     }
 
@@ -624,6 +699,20 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_in_a_recovery_keeps_its_threshold_and_linux_forgets_the_maximum() {
+        let after = |timeout| {
+            let params = CubicParams { timeout, ..CubicParams::default() };
+            let mut cubic = cubic(&params, 100.0);
+            lose(&mut cubic, 0.0, Signal::FastRetransmit);
+            let context = full(70.0, 1.0, 0.1).with_loss_window(MSS);
+            cubic.on_repeated_timeout(&context, &Congestion::new(Signal::Timeout));
+            assert_eq!((cubic.cwnd(), cubic.ssthresh()), (MSS, 70.0 * MSS));
+            cubic.epoch.w_max / MSS
+        };
+        assert_eq!((after(CubicRule::Rfc), after(CubicRule::Linux)), (100.0, 0.0));
+    }
+
+    #[test]
     fn a_slow_start_without_a_loss_ends_at_its_maximum() {
         let mut cubic = cubic(&CubicParams::default(), 40.0);
         acknowledge(&mut cubic, 1.0, 0.1);
@@ -711,18 +800,43 @@ mod tests {
     }
 
     #[test]
+    fn the_root_of_linux_is_off_as_in_linux() {
+        // `cubic_root` of the kernel for 1 to 9 segments; exact would be 1389.3, 1750.4, 2003.8, 2205.4, ...
+        let roots = [1388.0, 1750.0, 2003.0, 2203.0, 2375.0, 2523.0, 2657.0, 2777.0, 2889.0];
+        let factor = (1 << 40) / 410;
+        assert_eq!(roots, std::array::from_fn(|segments| cubic_root(factor * (segments as u64 + 1))));
+        assert_eq!((cubic_root(0), cubic_root(63)), (0.0, 3.0));
+    }
+
+    #[test]
+    fn linux_takes_the_shortest_delay_but_not_right_after_a_recovery() {
+        let mut linux = linux(10.0);
+        linux.on_duplicate_ack(&full(10.0, 0.0, 0.1), &Ack::new(1000, 0).with_rtt(Some(Time(90_000_000))));
+        acknowledge(&mut linux, 0.1, 0.1);
+        assert_eq!(linux.counting.delay_min, Time(90_000_000));
+        lose(&mut linux, 0.2, Signal::FastRetransmit);
+        acknowledge(&mut linux, 0.3, 0.1);
+        acknowledge(&mut linux, 1.2, 0.05);
+        assert_eq!(linux.counting.delay_min, Time(90_000_000));
+        acknowledge(&mut linux, 1.3, 0.05);
+        assert_eq!(linux.counting.delay_min, Time(50_000_000));
+        lose(&mut linux, 1.4, Signal::Timeout);
+        assert_eq!(linux.counting.delay_min, Time::NEVER);
+    }
+
+    #[test]
     fn linux_counts_from_the_function_a_minimum_round_trip_ahead() {
         let mut linux = linux(1000.0);
         lose(&mut linux, 0.0, Signal::FastRetransmit);
         assert_eq!(linux.cwnd(), 717.0 / 1024.0 * 1e6);
         acknowledge(&mut linux, 8.0, 0.1);
-        // K = cbrt(299.8 / 0.40039) = 9.0807 s.
-        assert!((linux.epoch.k - 9.0807).abs() < 1e-3, "{}", linux.epoch.k);
-        // W(0.1) = 1000 - 0.40039 * 8.9807^3 = 1000 - 290.02: 710 - 700 whole segments ahead, 700 / 10.
-        assert_eq!(linux.counting.count, 70.0);
+        // K = cbrt(300 / 0.40039) = 9.0828 s, and Linux's root is at most 0.2 % off.
+        assert!((linux.epoch.k / 9.0828 - 1.0).abs() < 2e-3, "{}", linux.epoch.k);
+        // W(0.1) = 1000 - 0.40039 * 8.9766^3 = 1000 - 289.6: 711 - 700 whole segments ahead, 700 / 11.
+        assert_eq!(linux.counting.count, 63.0);
         // The function is evaluated in ticks of 4 ms: 0.1 s and 0.102 s ahead are 25 and 26 of them. Above the center, its
         // growth is rounded down: 0.40039 * 1.9193^3 = 2.83.
-        assert_eq!(linux.whole_target(11.0), 1002.0);
+        assert_eq!(linux.whole_target(Time::from_secs(11.0)), 1002.0);
         assert_eq!(linux.ticks_up(Time(102_000_000)), Time(104_000_000));
         // Reno's window takes 700 * 15 / 8 = 1312 acknowledgements for each segment.
         for _ in 0..2700 {

@@ -58,6 +58,14 @@ pub struct Illinois {
 }
 
 impl Illinois {
+    /// A timeout: the parameters and the samples of the delay are those of the beginning (`tcp_illinois_state`).
+    fn clear(&mut self) {
+        (self.alpha, self.beta) = (1.0, 0.5);
+        (self.sum, self.samples) = (0.0, 0.0);
+        self.has_been_above = false;
+        self.rounds_below = 0;
+    }
+
     /// The increase at a mean queueing delay and its maximum, in seconds.
     fn alpha_at(&mut self, delay: f64, maximum: f64) -> f64 {
         let IllinoisParams { alpha_min, alpha_max, low_rounds, .. } = self.params;
@@ -163,11 +171,13 @@ impl Control for Illinois {
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         self.window.keep(1.0 - self.beta, context, congestion);
         if congestion.signal.restarts() {
-            (self.alpha, self.beta) = (1.0, 0.5);
-            (self.sum, self.samples) = (0.0, 0.0);
-            self.has_been_above = false;
-            self.rounds_below = 0;
+            self.clear();
         }
+    }
+
+    fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
+        self.clear();
+        self.window.restart(context, congestion);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {

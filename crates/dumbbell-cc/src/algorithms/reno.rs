@@ -54,6 +54,10 @@ impl Control for Reno {
             self.window.halve(context, congestion);
         }
     }
+
+    fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
+        self.window.restart(context, congestion);
+    }
 }
 
 #[cfg(test)]
