@@ -307,6 +307,17 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_that_keeps_the_threshold_forgets_what_was_counted() {
+        // Of 4 segments, 3 are counted. After the timeout, slow start ends at 4, of which 3 do not add a segment.
+        let (mut window, windows) = grown(4.0, 4.0, &[3]);
+        assert_eq!(windows, [4.0]);
+        let context = context(20.0 * MSS).with_loss_window(MSS);
+        window.restart(&context, &Congestion::new(Signal::Timeout));
+        assert_eq!((window.cwnd, window.ssthresh), (MSS, 4.0 * MSS));
+        assert_eq!([3, 3, 1].map(|segments| acknowledged(&mut window, segments)), [4.0, 4.0, 5.0]);
+    }
+
+    #[test]
     fn what_a_larger_window_has_counted_adds_one_segment() {
         // 3 + 4 + 5 segments lead to a window of 6, of which 4 are counted when an idle period ends it.
         let (mut window, windows) = grown(3.0, 3.0, &[3, 4, 5, 4]);

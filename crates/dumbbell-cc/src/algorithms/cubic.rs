@@ -41,10 +41,10 @@ const UNCHANGED: Time = Time(31_250_000);
 const SETTLING: Time = Time(1_000_000_000);
 
 /// Times of the function of Linux count in this part of a second.
-const UNITS: u128 = 1024;
+const UNITS: f64 = 1024.0;
 
-/// Longest time from the center of the function of Linux, in these units: 388 days.
-const LONGEST_OFFSET: u128 = 1 << 35;
+/// The cube of these units, in 1/1024 segments.
+const CUBE: f64 = UNITS * UNITS * UNITS * UNITS;
 
 /// The cubic root of Linux: a step of Newton's method from a start by the leading bits, on average 0.2 % off
 /// [linux6 tcp_cubic.c]. A formula follows its table of starts: the roots of up to 9 segments are equal, and those of up to
@@ -225,24 +225,22 @@ impl Cubic {
     /// The function by the rules of Linux, in segments (`bictcp_update`): times count in 1/1024 s, and its distance from the
     /// center is a whole number, all rounded down.
     fn whole_target(&self, elapsed: Time) -> f64 {
-        let time = u128::from(elapsed.0) * UNITS / 1_000_000_000;
-        let center = (self.epoch.k * UNITS as f64) as u128;
-        let offset = time.abs_diff(center).min(LONGEST_OFFSET);
-        let distance = ((self.scale() * offset * offset * offset) >> 40) as f64;
+        let time = (real(elapsed.0) * UNITS / 1e9).floor();
+        let offset = time - self.epoch.k * UNITS;
+        let distance = (self.scale() * (offset * offset * offset).abs() / CUBE).floor();
         let origin = (self.epoch.origin / self.mss).floor();
-        if time < center { origin - distance } else { origin + distance }
+        if offset < 0.0 { origin - distance } else { origin + distance }
     }
 
     /// The constant of the function by the rules of Linux, in 1/1024 segments per cubic second.
-    fn scale(&self) -> u128 {
-        ((self.c / self.mss * UNITS as f64) as u128).max(1)
+    fn scale(&self) -> f64 {
+        self.c / self.mss * UNITS
     }
 
     /// When the function of Linux that begins at a window reaches its center, in seconds.
     fn whole_k(&self, origin: f64, cwnd: f64) -> f64 {
         let segments = (origin / self.mss).floor() - (cwnd / self.mss).floor();
-        let factor = (1 << 40) / self.scale();
-        cubic_root(u64::try_from(factor * segments as u128).unwrap_or(u64::MAX)) / UNITS as f64
+        cubic_root(((CUBE / self.scale()).floor() * segments) as u64) / UNITS
     }
 
     /// The function at this time after the beginning of the epoch, in bytes.
@@ -263,9 +261,10 @@ impl Cubic {
 
     /// `cubictcp_acked`: every round-trip time counts, but for those in the first second of an epoch.
     fn take_delay(&mut self, context: &Context, ack: &Ack) {
+        let Some(rtt) = ack.rtt.filter(|rtt| *rtt < self.counting.delay_min) else { return };
         let now = self.ticks(context.now);
         if self.epoch.begun.is_none_or(|begun| now.since(begun) >= SETTLING) {
-            self.counting.delay_min = self.counting.delay_min.min(ack.rtt.unwrap_or(Time::NEVER));
+            self.counting.delay_min = rtt;
         }
     }
 
