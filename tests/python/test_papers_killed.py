@@ -17,7 +17,7 @@ KILLS = 10
 
 # Short stages with frequent progress reports, and a long one with reports of the engine once per second.
 SLOW = (
-    SMALL.replace('duration="20 s"', 'duration="500 s"')
+    SMALL.replace('duration="20 s"', 'duration="150 s"')
     .replace('rate="1 Mbit/s"', 'rate="10 Mbit/s"')
     .replace('source=Transfer(size="50 kB"),', "")
     .replace("count = settings.runs or 3", "count = 70")
