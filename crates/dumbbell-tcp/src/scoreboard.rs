@@ -43,9 +43,13 @@ pub struct Scoreboard {
     /// First bytes of segments lost below that byte, in ascending order; some may have been repaired since.
     lost_again: VecDeque<u64>,
     pipe: u64,
+    /// Bytes that a segment counts as, at least.
+    least: u32,
     rescued: bool,
     /// Bytes delivered since the connection began, by an acknowledgement or a report.
     delivered: u64,
+    /// Bytes by which what was delivered counts as more.
+    excess: u64,
     /// Bytes considered lost since the connection began.
     lost: u64,
     /// Losses not yet reported to the congestion control.
@@ -62,22 +66,24 @@ struct Removed {
     count: usize,
     /// Bytes that they contributed to the pipe.
     in_pipe: u64,
-    /// Bytes that were not reported before.
+    /// Bytes that were not reported before, and by how much they count as more.
     undelivered: u64,
+    excess: u64,
     /// When the newest one was sent, if its acknowledgement gives a round-trip time.
     timed: Option<Time>,
 }
 
 /// Removes the segments that end at or below `ack`, and calls `tell` for each.
 #[inline(always)]
-fn remove_below(ring: &mut VecDeque<Sent>, ack: u64, mut tell: impl FnMut(&Sent)) -> Removed {
+fn remove_below(ring: &mut VecDeque<Sent>, ack: u64, least: u32, mut tell: impl FnMut(&Sent)) -> Removed {
     let mut removed = Removed::default();
     while let Some(head) = ring.front()
         && head.end() <= ack
     {
         removed.count += 1;
-        removed.in_pipe += head.in_pipe();
+        removed.in_pipe += head.in_pipe(least);
         removed.undelivered += head.undelivered();
+        removed.excess += head.excess(least);
         removed.timed = head.is_timed_by_acknowledgement().then_some(head.sent_at);
         tell(head);
         ring.pop_front();
@@ -173,6 +179,22 @@ impl Scoreboard {
         }
     }
 
+    /// Every segment counts as one of this size at least, as it does in a window of whole segments.
+    pub fn count_whole(&mut self, segment: u32) {
+        self.least = segment;
+        self.pipe = self.recount();
+    }
+
+    /// Bytes that these segments count as, which have this payload.
+    pub fn counted(&self, segments: u64, payload: u64) -> u64 {
+        if self.least == 0 { payload } else { segments * u64::from(self.least) }
+    }
+
+    /// The pipe, counted anew.
+    fn recount(&self) -> u64 {
+        self.ring.iter().map(|sent| sent.in_pipe(self.least)).sum()
+    }
+
     /// What deliveries say, to change it.
     pub(crate) fn deliveries_mut(&mut self) -> Option<&mut Deliveries> {
         self.by_time.as_deref_mut()
@@ -257,6 +279,11 @@ impl Scoreboard {
         self.delivered
     }
 
+    /// What these bytes count as.
+    pub fn delivered_counted(&self) -> u64 {
+        self.delivered + self.excess
+    }
+
     /// Bytes considered lost since the connection began; lost retransmissions count again.
     pub fn lost(&self) -> u64 {
         self.lost
@@ -265,7 +292,7 @@ impl Scoreboard {
     /// Appends a segment sent for the first time.
     pub fn push(&mut self, seq: u64, len: u32, now: Time) {
         self.ring.push_back(Sent::new(seq, len, now));
-        self.pipe += u64::from(len);
+        self.pipe += u64::from(len.max(self.least));
         if let Some(rate) = &mut self.rate {
             rate.on_sent(now, self.pipe);
         }
@@ -274,11 +301,11 @@ impl Scoreboard {
     /// Records a retransmission of the segment at `index`.
     pub fn mark_resent(&mut self, index: usize, now: Time) {
         if let Some(sent) = self.ring.get_mut(index) {
-            self.pipe -= sent.in_pipe();
+            self.pipe -= sent.in_pipe(self.least);
             sent.flags = sent.flags & !EXAMINED | RESENT;
             sent.sent_at = now;
             sent.transmissions = sent.transmissions.saturating_add(1);
-            self.pipe += sent.in_pipe();
+            self.pipe += sent.in_pipe(self.least);
             if let Some(rate) = &mut self.rate {
                 rate.on_resent(index, now, self.pipe);
             }
@@ -291,9 +318,9 @@ impl Scoreboard {
     /// Marks the segment at `index`, or its retransmission, as lost, wherever it is: a recovery retransmits it.
     pub fn mark_lost(&mut self, index: usize) {
         if let Some(sent) = self.ring.get_mut(index).filter(|sent| !sent.is_sacked()) {
-            self.pipe -= sent.in_pipe();
+            self.pipe -= sent.in_pipe(self.least);
             sent.flags = sent.flags & !RESENT | LOST;
-            self.pipe += sent.in_pipe();
+            self.pipe += sent.in_pipe(self.least);
             if sent.seq < self.repaired_to {
                 let at = self.lost_again.partition_point(|&seq| seq < sent.seq);
                 if self.lost_again.get(at) != Some(&sent.seq) {
@@ -345,12 +372,13 @@ impl Scoreboard {
     #[inline]
     pub fn acknowledge(&mut self, ack: u64, now: Time) -> (Option<Time>, usize) {
         let removed = if self.rate.is_none() && self.by_time.is_none() {
-            remove_below(&mut self.ring, ack, |_| {})
+            remove_below(&mut self.ring, ack, self.least, |_| {})
         } else {
             self.deliver_below(ack, now)
         };
         self.pipe -= removed.in_pipe;
         self.delivered += removed.undelivered;
+        self.excess += removed.excess;
         if self.ring.front().is_some_and(|head| head.seq < ack) {
             self.acknowledge_in_part(ack, now);
         }
@@ -366,7 +394,7 @@ impl Scoreboard {
     #[inline(never)]
     fn deliver_below(&mut self, ack: u64, now: Time) -> Removed {
         let (rate, by_time) = (&mut self.rate, &mut self.by_time);
-        remove_below(&mut self.ring, ack, |sent| {
+        remove_below(&mut self.ring, ack, self.least, |sent| {
             if let Some(rate) = rate {
                 rate.on_acknowledged(sent.undelivered(), now);
             }
@@ -380,7 +408,7 @@ impl Scoreboard {
     #[cold]
     fn acknowledge_in_part(&mut self, ack: u64, now: Time) {
         let Some(head) = self.ring.front_mut() else { return };
-        self.pipe -= head.in_pipe();
+        self.pipe -= head.in_pipe(self.least);
         let acked = (ack - head.seq) as u32;
         if head.flags & EVER_REPORTED == 0 {
             self.delivered += u64::from(acked);
@@ -390,7 +418,7 @@ impl Scoreboard {
         }
         head.len -= acked;
         head.seq = ack;
-        self.pipe += head.in_pipe();
+        self.pipe += head.in_pipe(self.least);
     }
 
     /// Index of the segment that contains `seq`, or of the first after it.
@@ -407,7 +435,9 @@ impl Scoreboard {
                 (Some(head), Some(tail)) => (start.max(head.seq), end.min(tail.end())),
                 _ => (start, start),
             };
-            let Scoreboard { sacked, ring, after_reported, pipe, delivered, rate, by_time, .. } = self;
+            let Scoreboard {
+                sacked, ring, after_reported, pipe, delivered, excess, rate, by_time, least, ..
+            } = self;
             sacked.insert(from, until, |low, high| {
                 is_news = true;
                 let mut index = *after_reported;
@@ -416,8 +446,9 @@ impl Scoreboard {
                 }
                 while let Some(sent) = ring.get_mut(index).filter(|sent| sent.end() <= high) {
                     if sent.seq >= low {
-                        *pipe -= sent.in_pipe();
+                        *pipe -= sent.in_pipe(*least);
                         *delivered += sent.undelivered();
+                        *excess += sent.excess(*least);
                         if let Some(rate) = rate {
                             rate.on_delivered(index, sent.undelivered(), now);
                         }
@@ -474,9 +505,9 @@ impl Scoreboard {
                 break;
             }
             let is_news = sent.flags & (SACKED | LOST | LOST_EARLY) == 0 && sent.losses < sent.transmissions;
-            self.pipe -= sent.in_pipe();
+            self.pipe -= sent.in_pipe(self.least);
             sent.flags |= LOST;
-            self.pipe += sent.in_pipe();
+            self.pipe += sent.in_pipe(self.least);
             if is_news {
                 sent.losses = sent.transmissions;
                 self.note_loss(index);
@@ -621,7 +652,7 @@ impl Scoreboard {
             sent.flags &= !(LOST | LOST_EARLY);
         }
         self.lost_end = 0;
-        self.pipe = self.ring.iter().map(Sent::in_pipe).sum();
+        self.pipe = self.recount();
         if let Some(by_time) = &mut self.by_time {
             by_time.examined = 0;
         }
@@ -662,7 +693,7 @@ impl Scoreboard {
         let mut pipe = 0;
         for sent in &mut self.ring {
             sent.flags &= !RESENT;
-            pipe += sent.in_pipe();
+            pipe += sent.in_pipe(self.least);
         }
         self.pipe = pipe;
         self.repaired_to = self.ring.front().map_or(0, |head| head.seq);
@@ -741,7 +772,7 @@ impl Scoreboard {
         if let Some(by_time) = &mut self.by_time {
             by_time.on_cleared();
         }
-        self.pipe = self.ring.iter().map(Sent::in_pipe).sum();
+        self.pipe = self.recount();
     }
 }
 

@@ -58,6 +58,11 @@ impl Sent {
         if self.flags & EVER_REPORTED == 0 { u64::from(self.len) } else { 0 }
     }
 
+    /// Bytes by which its delivery counts as more, if a segment counts as `least` bytes at least.
+    pub(super) fn excess(&self, least: u32) -> u64 {
+        if self.flags & EVER_REPORTED == 0 { u64::from(least.saturating_sub(self.len)) } else { 0 }
+    }
+
     /// True if its first transmission is neither reported nor lost.
     pub(super) fn is_first_out(&self) -> bool {
         self.transmissions == 1 && self.flags & (SACKED | LOST | EXAMINED) == 0
@@ -68,12 +73,13 @@ impl Sent {
         self.flags & (SACKED | RESENT) == 0
     }
 
-    /// Bytes it contributes to the pipe: once unless reported or lost, plus once if retransmitted.
-    pub(super) fn in_pipe(&self) -> u64 {
+    /// Bytes it contributes to the pipe: once unless reported or lost, plus once if retransmitted. A segment counts as
+    /// `least` bytes at least.
+    pub(super) fn in_pipe(&self, least: u32) -> u64 {
         if self.is_sacked() {
             return 0;
         }
         let copies = u64::from(self.flags & LOST == 0) + u64::from(self.flags & RESENT != 0);
-        copies * u64::from(self.len)
+        copies * u64::from(self.len.max(least))
     }
 }

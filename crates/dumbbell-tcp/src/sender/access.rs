@@ -3,7 +3,7 @@
 use super::cause::Cause;
 use super::connection::Connection;
 use super::duplicates::{DUPLICATE_THRESHOLD, Duplicates};
-use super::timers::Timers;
+use super::timers::{TimerKind, Timers};
 use super::trace::TcpEventKind;
 use crate::rtt::HostClock;
 use crate::scoreboard::Scoreboard;
@@ -79,9 +79,10 @@ impl Access<'_> {
         self.connection.unsent_segment()
     }
 
-    /// Bytes sent since the connection began, including retransmissions.
-    pub(super) fn bytes_sent(&self) -> u64 {
-        self.connection.stats.bytes_sent
+    /// Bytes sent since the connection began, including retransmissions, as the scoreboard counts segments.
+    pub(super) fn sent_counted(&self) -> u64 {
+        let stats = &self.connection.stats;
+        self.connection.scoreboard.counted(stats.segments_sent, stats.bytes_sent)
     }
 
     /// Segments retransmitted since the connection began.
@@ -181,6 +182,13 @@ impl Access<'_> {
     #[inline]
     pub(super) fn timers(&mut self) -> &mut Timers {
         &mut self.connection.timers
+    }
+
+    /// Starts the timer of the timeout or of a probe, which expires at `at` whatever the timeout is.
+    #[inline]
+    pub(super) fn set_timer(&mut self, kind: TimerKind, at: Time) {
+        self.connection.timers.set(kind, at);
+        self.connection.retransmission.note_wait(at, at.since(self.now), kind == TimerKind::Probe);
     }
 }
 

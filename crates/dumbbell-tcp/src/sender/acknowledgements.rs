@@ -59,11 +59,11 @@ impl Sender {
             recovery.on_duplicate_report(&mut connection.access(now), range);
         }
         let mut is_duplicate = repeats;
+        let mut has_news = false;
         if (repeats || !ack.sack.is_empty()) && recovery.properties().uses_sack {
             if repeats && recovery.ignores_duplicates() {
                 return false;
             }
-            let mut has_news = false;
             for (number, (start, end)) in ack.sack.ranges(ack.ack).enumerate() {
                 has_news |= connection.scoreboard.report(number, start, end, now);
             }
@@ -90,7 +90,7 @@ impl Sender {
             let grows = recovery.grows_on_reports()
                 && !connection.in_recovery
                 && !connection.phases.cwr
-                && connection.scoreboard.delivered() > before.0
+                && has_news
                 && !connection.congestion.is_model_based();
             connection.announce_duplicate(now, ack, before, rtt, grows);
             if is_taken {

@@ -204,6 +204,7 @@ impl Connection {
         let mut scoreboard = scoreboard_for(congestion.uses_rate_samples(), recovery.detects_by_time, now);
         if params.recovery.is_of_linux() {
             scoreboard.examine_once();
+            scoreboard.count_whole(mss);
         }
         Connection {
             congestion,

@@ -22,6 +22,8 @@ pub(super) struct RetransmissionTimer {
     samples_deliveries: bool,
     /// When the timeout and the probe that were due last expire, by the timer wheel of Linux.
     expiries: [Time; 2],
+    /// When the timeout and the probe are due that were set for another time than the timeout, and that time.
+    waits: [(Time, Time); 2],
 }
 
 impl RetransmissionTimer {
@@ -30,6 +32,7 @@ impl RetransmissionTimer {
         RetransmissionTimer {
             counts_rounds: estimator.counts_rounds(),
             expiries: [Time::NEVER; 2],
+            waits: [(Time::NEVER, Time::ZERO); 2],
             samples_deliveries: estimator.counts_rounds() && params.recovery.is_of_linux(),
             round_end: 0,
             estimator,
@@ -45,15 +48,20 @@ impl RetransmissionTimer {
         self.timestamps
     }
 
+    /// The timeout, or a probe, is due at `due` and was set for another time than the timeout.
+    #[inline]
+    pub(super) fn note_wait(&mut self, due: Time, wait: Time, is_probe: bool) {
+        self.waits[usize::from(is_probe)] = (due, wait);
+    }
+
     /// A timeout, or a probe, is due. When it expires if that is later: a timer wheel has its own clock.
     pub(super) fn expires_later(&mut self, due: Time, is_probe: bool) -> Option<Time> {
         let known = &mut self.expiries[usize::from(is_probe)];
         if *known == due {
             return None;
         }
-        let srtt = self.estimator.srtt_or_infinity();
-        let wait =
-            if is_probe && srtt.is_finite() { Time::from_secs(2.0 * srtt) } else { self.estimator.timeout() };
+        let (noted, wait) = self.waits[usize::from(is_probe)];
+        let wait = if noted == due { wait } else { self.estimator.timeout() };
         *known = self.estimator.expiry(due, wait);
         (*known > due).then_some(*known)
     }

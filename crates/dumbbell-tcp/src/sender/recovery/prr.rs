@@ -57,12 +57,12 @@ impl Default for Reduction {
 impl Reduction {
     /// True if anything was sent since the reduction began (`prr_out`).
     pub(super) fn has_sent(&self, connection: &Access<'_>) -> bool {
-        connection.bytes_sent() > self.sent_before
+        connection.sent_counted() > self.sent_before
     }
 
     /// A recovery begins with an ACK that delivers a segment; the window before it was `prior`, and it is reduced now.
     pub(super) fn begin(connection: &mut Access<'_>, prior: f64) -> Reduction {
-        let segment = u64::from(connection.mss()).min(connection.scoreboard().delivered());
+        let segment = u64::from(connection.mss()).min(connection.scoreboard().delivered_counted());
         Reduction::begin_with(connection, PrrBound::Rfc9937, prior, segment)
     }
 
@@ -74,9 +74,9 @@ impl Reduction {
         prior: f64,
         delivered: u64,
     ) -> Reduction {
-        let counters = (connection.scoreboard().delivered(), connection.scoreboard().lost());
+        let counters = (connection.scoreboard().delivered_counted(), connection.scoreboard().lost());
         let mut reduction =
-            Reduction { bound, prior, sent_before: connection.bytes_sent(), ..Reduction::default() };
+            Reduction { bound, prior, sent_before: connection.sent_counted(), ..Reduction::default() };
         reduction.seen = (counters.0 - delivered, counters.1);
         reduction.take(connection, false);
         reduction
@@ -92,8 +92,8 @@ impl Reduction {
         is_advance: bool,
     ) -> Reduction {
         let mut reduction =
-            Reduction { bound, prior, sent_before: connection.bytes_sent(), ..Reduction::default() };
-        let before = connection.scoreboard().delivered().saturating_sub(delivered);
+            Reduction { bound, prior, sent_before: connection.sent_counted(), ..Reduction::default() };
+        let before = connection.scoreboard().delivered_counted().saturating_sub(delivered);
         reduction.seen = (before, lost);
         reduction.take(connection, is_advance);
         reduction
@@ -101,7 +101,7 @@ impl Reduction {
 
     /// The reduction goes on in a recovery, with so many bytes delivered.
     pub(super) fn go_on(&mut self, connection: &mut Access<'_>, delivered: u64, is_advance: bool) {
-        self.seen.0 = connection.scoreboard().delivered().saturating_sub(delivered);
+        self.seen.0 = connection.scoreboard().delivered_counted().saturating_sub(delivered);
         if delivered > 0 {
             self.take(connection, is_advance);
         }
@@ -109,7 +109,7 @@ impl Reduction {
 
     /// An ACK of the recovery arrived; `is_advance` if it acknowledges new data. Sets the window.
     pub(super) fn on_ack(&mut self, connection: &mut Access<'_>, is_advance: bool) {
-        if connection.scoreboard().delivered() > self.seen.0 {
+        if connection.scoreboard().delivered_counted() > self.seen.0 {
             self.take(connection, is_advance);
         } else {
             self.seen.1 = connection.scoreboard().lost();
@@ -117,14 +117,14 @@ impl Reduction {
     }
 
     fn take(&mut self, connection: &mut Access<'_>, is_advance: bool) {
-        let counters = (connection.scoreboard().delivered(), connection.scoreboard().lost());
+        let counters = (connection.scoreboard().delivered_counted(), connection.scoreboard().lost());
         let news = News {
             delivered: counters.0 - self.seen.0,
             in_network: connection.scoreboard().pipe() as f64,
             is_safe: is_advance && counters.1 == self.seen.1,
         };
         self.seen = counters;
-        let sent = connection.bytes_sent() - self.sent_before;
+        let sent = connection.sent_counted() - self.sent_before;
         let ssthresh = connection.congestion().cwnd();
         let window = self.window(news, sent, ssthresh, f64::from(connection.mss()));
         self.excess = window - ssthresh;

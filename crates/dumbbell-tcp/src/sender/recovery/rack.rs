@@ -297,7 +297,7 @@ impl Rack {
         let timeout = self.probe_times.timeout(connection.srtt_or_infinity(), is_single);
         let latest = connection.timers().deadline(TimerKind::Retransmission);
         let at = (connection.now() + timeout).min(latest);
-        connection.timers().set(TimerKind::Probe, at);
+        connection.set_timer(TimerKind::Probe, at);
     }
 
     /// A new segment, or the last one again.
@@ -403,8 +403,8 @@ impl LossRecovery for Rack {
         if self.probe.on_ack(connection, !is_advance) && !connection.in_recovery() && !connection.in_loss() {
             connection.reduce(Signal::FastRetransmit, false);
         }
-        let delivered = connection.scoreboard().delivered().saturating_sub(self.seen);
-        self.seen = connection.scoreboard().delivered();
+        let delivered = connection.scoreboard().delivered_counted().saturating_sub(self.seen);
+        self.seen = connection.scoreboard().delivered_counted();
         let begins = self.detect(connection, delivered);
         if connection.in_recovery() && !begins && self.reduces(connection) {
             self.reduction.on_ack(connection, is_advance);

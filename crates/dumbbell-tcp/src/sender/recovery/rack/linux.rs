@@ -166,8 +166,8 @@ impl Rack {
         {
             self.window.on_delivered(&self.rules, sent_at, connection.now());
         }
-        let delivered = connection.scoreboard().delivered().saturating_sub(self.seen);
-        self.seen = connection.scoreboard().delivered();
+        let delivered = connection.scoreboard().delivered_counted().saturating_sub(self.seen);
+        self.seen = connection.scoreboard().delivered_counted();
         if let Some(from) = connection.scoreboard().deliveries().and_then(|deliveries| deliveries.reordered())
         {
             self.machine.note_reordering(connection, from);
@@ -383,7 +383,7 @@ impl Rack {
     fn restart_from_head(&self, connection: &mut Access<'_>) {
         let Some(head) = connection.scoreboard().head() else { return };
         let at = (head.sent_at + connection.timeout()).max(connection.now() + self.rules.reo_timer_slack);
-        connection.timers().set(TimerKind::Retransmission, at);
+        connection.set_timer(TimerKind::Retransmission, at);
     }
 
     /// `tcp_set_xmit_timer`, unless the reordering timer was set.
@@ -446,7 +446,7 @@ impl Rack {
         };
         if connection.timers().deadline(TimerKind::Probe) > latest {
             let at = latest.max(connection.now());
-            connection.timers().set(TimerKind::Probe, at);
+            connection.set_timer(TimerKind::Probe, at);
         }
     }
 
