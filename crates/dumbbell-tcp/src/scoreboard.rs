@@ -208,6 +208,16 @@ impl Scoreboard {
         }
     }
 
+    /// A range arrived twice. What of it was retransmitted and is reported already was delivered out of order, as in
+    /// `tcp_sacktag_one`.
+    pub fn on_duplicate_of_reported(&mut self, (start, end): (u64, u64)) {
+        let is_meant = |sent: &&Sent| sent.end() <= end && sent.is_sacked() && sent.transmissions > 1;
+        let first = self.ring.range(self.index_of(start)..).take_while(|sent| sent.seq < end).find(is_meant);
+        if let (Some(by_time), Some(sent)) = (&mut self.by_time, first) {
+            by_time.on_late(sent.seq);
+        }
+    }
+
     /// True if losses are detected by time.
     #[inline]
     pub fn detects_by_time(&self) -> bool {

@@ -181,6 +181,11 @@ impl Deliveries {
         self.is_reordering_seen = true;
     }
 
+    /// The last ACK tells that a segment from this byte on was delivered out of order.
+    pub(super) fn on_late(&mut self, seq: u64) {
+        self.reordered = self.reordered.min(seq);
+    }
+
     /// First byte of the lowest segment sent once that the last ACK delivered out of order, if there is one.
     pub(crate) fn reordered(&self) -> Option<u64> {
         (self.reordered < u64::MAX).then_some(self.reordered)

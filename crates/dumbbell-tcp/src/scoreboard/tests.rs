@@ -233,3 +233,41 @@ fn a_timeout_loses_the_oldest_segment_however_young_it_is() {
     scoreboard.lose_at_timeout(Time(9), Time(10), false);
     assert_eq!((scoreboard.lost(), scoreboard.next_lost()), (100, Some(0)));
 }
+
+#[test]
+fn a_segment_that_is_not_full_counts_as_a_whole_one() {
+    for by_report in [false, true] {
+        let mut scoreboard = Scoreboard::default();
+        scoreboard.count_whole(100);
+        scoreboard.push(0, 100, Time(1));
+        scoreboard.push(100, 30, Time(1));
+        assert_eq!(scoreboard.pipe(), 200);
+        if by_report {
+            scoreboard.report(0, 100, 130, Time(2));
+            assert_eq!((scoreboard.pipe(), scoreboard.delivered(), scoreboard.delivered_counted()), (100, 30, 100));
+        }
+        scoreboard.acknowledge(130, Time(3));
+        assert_eq!((scoreboard.pipe(), scoreboard.delivered(), scoreboard.delivered_counted()), (0, 130, 200));
+        assert_eq!(scoreboard.counted(3, 230), 300);
+    }
+}
+
+#[test]
+fn a_duplicate_of_what_was_sent_again_and_is_reported_was_out_of_order() {
+    let reordered = |resent: bool, duplicate: (u64, u64)| {
+        let mut scoreboard = Scoreboard::default();
+        scoreboard.detect_by_time();
+        (0..4).for_each(|n| scoreboard.push(n * 100, 100, Time(n)));
+        if resent {
+            scoreboard.mark_resent(1, Time(5));
+        }
+        scoreboard.begin_ack(None);
+        scoreboard.report(0, 100, 400, Time(9));
+        scoreboard.begin_ack(None);
+        scoreboard.on_duplicate_of_reported(duplicate);
+        scoreboard.deliveries().unwrap().reordered()
+    };
+    assert_eq!(reordered(true, (100, 200)), Some(100));
+    assert_eq!((reordered(true, (200, 300)), reordered(false, (100, 200))), (None, None));
+    assert_eq!((reordered(true, (0, 100)), reordered(true, (100, 150))), (None, None));
+}

@@ -192,3 +192,23 @@ impl RetransmissionTimer {
         self.estimator.sample_in_round(sent, now, begins_round);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rtt::{LinuxTimer, TimerSpec};
+
+    #[test]
+    fn what_was_set_for_another_time_than_the_timeout_expires_by_that_time() {
+        let linux = LinuxTimer { tick: Time(1_000_000), ..LinuxTimer::default() };
+        let params = TcpParams { timer: TimerSpec::Linux(linux), ..TcpParams::default() };
+        let mut timer = RetransmissionTimer::new(&params, HostClock::At(Time::ZERO));
+        let due = Time(1_000_500_000);
+        timer.note_wait(due, Time(10_000_000), true);
+        // Set for 10 ticks, a timer expires with the next one; set for 1000, with the next multiple of 64.
+        assert_eq!(timer.expires_later(due, true), Some(Time(1_001_000_000)));
+        assert_eq!(timer.expires_later(due, false), Some(Time(1_024_000_000)));
+        // Another deadline is that of the timeout, of which no timer expires early.
+        assert_eq!(timer.expires_later(due + Time(1), true), Some(Time(1_024_000_000)));
+    }
+}

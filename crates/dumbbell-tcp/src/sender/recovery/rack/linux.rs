@@ -13,7 +13,8 @@
 //! * There is one timer: reordering and probes take the place of the timeout, which then counts from the last transmission
 //!   of the oldest segment.
 //!
-//! Where it departs: reneging is not considered, and a probe counts as a retransmission in the network.
+//! Where it departs: reneging is not considered, a probe counts as a retransmission in the network, and the use of the
+//! window is looked at after all that an application writes, not after its first segments.
 
 use super::{Rack, ReorderingWindow};
 use crate::config::recovery::RackRules;
@@ -427,8 +428,8 @@ impl Rack {
             && (connection.in_cwr() || !self.machine.is_disordered)
     }
 
-    /// New data was sent: a pending probe is armed again, not after the timeout of the oldest segment. In CWR, it takes the
-    /// place of the timer of reordering.
+    /// New data was sent: a pending probe is armed again, not after the timeout of the oldest segment unless that has passed.
+    /// In CWR, it takes the place of the timer of reordering.
     #[inline(never)]
     pub(super) fn arm_probe_after_new_data(&mut self, connection: &mut Access<'_>) {
         if !self.wants_probe(connection) {
@@ -444,9 +445,13 @@ impl Rack {
         else {
             return;
         };
-        if connection.timers().deadline(TimerKind::Probe) > latest {
-            let at = latest.max(connection.now());
-            connection.set_timer(TimerKind::Probe, at);
+        let probe = connection.timers().deadline(TimerKind::Probe);
+        if latest <= connection.now() {
+            // The probe has taken the place of the timeout.
+            let at = probe.max(connection.timers().deadline(TimerKind::Retransmission));
+            connection.set_timer(TimerKind::Retransmission, at);
+        } else if probe > latest {
+            connection.set_timer(TimerKind::Probe, latest);
         }
     }
 
@@ -507,6 +512,7 @@ impl Rack {
             connection.scoreboard().deliveries().is_some_and(|deliveries| deliveries.is_reordering_seen());
         self.window.is_duplicate_due |= is_reordering_seen && !is_probe;
         connection.scoreboard_mut().count_duplicate(segments * mss);
+        connection.scoreboard_mut().on_duplicate_of_reported(range);
         if self.rules.undo
             && let Some(reaction) = &mut self.reaction
         {
