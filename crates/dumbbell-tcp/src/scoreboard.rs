@@ -14,7 +14,7 @@ use by_time::Resent;
 use dumbbell_cc::{LostSegment, RateSample};
 use dumbbell_units::{Time, prefetch, prefetch_ends};
 use rate::DeliveryRate;
-use sent::{EVER_REPORTED, EXAMINED, LOST, LOST_EARLY, RESENT, SACKED};
+use sent::{EVER_REPORTED, EXAMINED, LOST, LOST_EARLY, PROBED, RESENT, SACKED};
 use std::collections::VecDeque;
 
 pub use by_time::Deliveries;
@@ -312,7 +312,7 @@ impl Scoreboard {
     pub fn mark_resent(&mut self, index: usize, now: Time) {
         if let Some(sent) = self.ring.get_mut(index) {
             self.pipe -= sent.in_pipe(self.least);
-            sent.flags = sent.flags & !EXAMINED | RESENT;
+            sent.flags = sent.flags & !(EXAMINED | PROBED) | RESENT;
             sent.sent_at = now;
             sent.transmissions = sent.transmissions.saturating_add(1);
             self.pipe += sent.in_pipe(self.least);
@@ -325,11 +325,20 @@ impl Scoreboard {
         }
     }
 
+    /// The last retransmission of the segment at `index` does not count as in the network (`tcp_send_loss_probe`).
+    pub fn mark_probed(&mut self, index: usize) {
+        if let Some(sent) = self.ring.get_mut(index) {
+            self.pipe -= sent.in_pipe(self.least);
+            sent.flags |= PROBED;
+            self.pipe += sent.in_pipe(self.least);
+        }
+    }
+
     /// Marks the segment at `index`, or its retransmission, as lost, wherever it is: a recovery retransmits it.
     pub fn mark_lost(&mut self, index: usize) {
         if let Some(sent) = self.ring.get_mut(index).filter(|sent| !sent.is_sacked()) {
             self.pipe -= sent.in_pipe(self.least);
-            sent.flags = sent.flags & !RESENT | LOST;
+            sent.flags = sent.flags & !(RESENT | PROBED) | LOST;
             self.pipe += sent.in_pipe(self.least);
             if sent.seq < self.repaired_to {
                 let at = self.lost_again.partition_point(|&seq| seq < sent.seq);
@@ -446,7 +455,16 @@ impl Scoreboard {
                 _ => (start, start),
             };
             let Scoreboard {
-                sacked, ring, after_reported, pipe, delivered, excess, rate, by_time, least, ..
+                sacked,
+                ring,
+                after_reported,
+                pipe,
+                delivered,
+                excess,
+                rate,
+                by_time,
+                least,
+                ..
             } = self;
             sacked.insert(from, until, |low, high| {
                 is_news = true;
@@ -638,8 +656,10 @@ impl Scoreboard {
     /// Retransmissions that may be in the network: their number, and when the first was sent.
     pub fn retransmissions_out(&self) -> (u64, Time) {
         let Some(by_time) = &self.by_time else { return (0, Time::NEVER) };
-        let is_out =
-            |resent: &&Resent| self.is_out(self.index_of(resent.end - 1), resent.end, resent.sent_at);
+        let is_out = |resent: &&Resent| {
+            let index = self.index_of(resent.end - 1);
+            self.is_out(index, resent.end, resent.sent_at) && self.ring[index].flags & PROBED == 0
+        };
         let mut out = by_time.resent.iter().filter(is_out);
         let first = out.next().map_or(Time::NEVER, |resent| resent.sent_at);
         (u64::from(first != Time::NEVER) + out.count() as u64, first)
@@ -680,7 +700,7 @@ impl Scoreboard {
             let matching = self.ring.iter().filter(|sent| sent.flags & mask == flags).count();
             matching as u64
         };
-        (count(SACKED, SACKED), count(SACKED | LOST, LOST), count(SACKED | RESENT, RESENT))
+        (count(SACKED, SACKED), count(SACKED | LOST, LOST), count(SACKED | RESENT | PROBED, RESENT))
     }
 
     /// True if the oldest segment counts as lost.
@@ -702,7 +722,7 @@ impl Scoreboard {
     pub fn begin_recovery(&mut self) {
         let mut pipe = 0;
         for sent in &mut self.ring {
-            sent.flags &= !RESENT;
+            sent.flags &= !(RESENT | PROBED);
             pipe += sent.in_pipe(self.least);
         }
         self.pipe = pipe;

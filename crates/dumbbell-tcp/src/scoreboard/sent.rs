@@ -15,6 +15,8 @@ pub(super) const LOST_EARLY: u8 = 16;
 
 /// Considered lost by its time, and not to be examined again until it is retransmitted.
 pub(super) const EXAMINED: u8 = 32;
+/// Retransmitted as a probe that does not count as in the network.
+pub(super) const PROBED: u8 = 64;
 
 /// One segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +81,7 @@ impl Sent {
         if self.is_sacked() {
             return 0;
         }
-        let copies = u64::from(self.flags & LOST == 0) + u64::from(self.flags & RESENT != 0);
+        let copies = u64::from(self.flags & LOST == 0) + u64::from(self.flags & (RESENT | PROBED) == RESENT);
         copies * u64::from(self.len.max(least))
     }
 }

@@ -244,10 +244,16 @@ fn a_segment_that_is_not_full_counts_as_a_whole_one() {
         assert_eq!(scoreboard.pipe(), 200);
         if by_report {
             scoreboard.report(0, 100, 130, Time(2));
-            assert_eq!((scoreboard.pipe(), scoreboard.delivered(), scoreboard.delivered_counted()), (100, 30, 100));
+            assert_eq!(
+                (scoreboard.pipe(), scoreboard.delivered(), scoreboard.delivered_counted()),
+                (100, 30, 100)
+            );
         }
         scoreboard.acknowledge(130, Time(3));
-        assert_eq!((scoreboard.pipe(), scoreboard.delivered(), scoreboard.delivered_counted()), (0, 130, 200));
+        assert_eq!(
+            (scoreboard.pipe(), scoreboard.delivered(), scoreboard.delivered_counted()),
+            (0, 130, 200)
+        );
         assert_eq!(scoreboard.counted(3, 230), 300);
     }
 }

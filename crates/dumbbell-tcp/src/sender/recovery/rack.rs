@@ -307,7 +307,11 @@ impl Rack {
             Some(segment) => segment,
             None => {
                 let last = connection.scoreboard().len().checked_sub(1)?;
-                connection.send_again(last)
+                let segment = connection.send_again(last);
+                if is_linux(&self.rules) {
+                    connection.scoreboard_mut().mark_probed(last);
+                }
+                segment
             }
         };
         self.probe.on_sent(connection.snd_max(), segment.is_retransmission);

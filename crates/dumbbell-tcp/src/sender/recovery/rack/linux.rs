@@ -13,8 +13,8 @@
 //! * There is one timer: reordering and probes take the place of the timeout, which then counts from the last transmission
 //!   of the oldest segment.
 //!
-//! Where it departs: reneging is not considered, a probe counts as a retransmission in the network, and the use of the
-//! window is looked at after all that an application writes, not after its first segments.
+//! Where it departs: reneging is not considered, and the use of the window is looked at after all that an application
+//! writes, not after its first segment.
 
 use super::{Rack, ReorderingWindow};
 use crate::config::recovery::RackRules;
