@@ -88,7 +88,8 @@ fn session(leader: u32) -> Vec<u32> {
     numbers.filter(is_in).collect()
 }
 
-/// `DUMBBELL_KERNEL_KILLS` is the number of moments; 100 were tried when this was written.
+/// `DUMBBELL_KERNEL_KILLS` is the number of moments; 100 were tried when this was written. The last kill is that of a guest
+/// that is up.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the moments are of real time")]
 fn a_process_that_is_killed_at_any_moment_leaves_nothing() {
@@ -96,8 +97,7 @@ fn a_process_that_is_killed_at_any_moment_leaves_nothing() {
         return;
     }
     let kills = std::env::var("DUMBBELL_KERNEL_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(5);
-    let mut most_processes = 0;
-    for kill in 0..kills {
+    for kill in 0..=kills {
         let folder = tempfile::tempdir().expect("a folder");
         // A session, because guests are in groups of their own.
         let mut child = Command::new("setsid")
@@ -112,7 +112,13 @@ fn a_process_that_is_killed_at_any_moment_leaves_nothing() {
         // Moments that are spread over boot, handshake, transfer and end, by the golden ratio.
         let moment = Duration::from_millis(400).mul_f64(f64::from(kill) * 0.618_034 % 1.0);
         std::thread::sleep(moment);
-        most_processes = most_processes.max(session(child.id()).len());
+        if kill == kills {
+            let has_all = (0..2000).any(|_| {
+                std::thread::sleep(Duration::from_millis(10));
+                session(child.id()).len() >= 4
+            });
+            assert!(has_all, "the test, a starter, a guest and its process: {:?}", session(child.id()));
+        }
         child.kill().expect("it is killed");
         child.wait().expect("it has ended");
         let is_gone = (0..500).any(|_| {
@@ -123,7 +129,6 @@ fn a_process_that_is_killed_at_any_moment_leaves_nothing() {
         assert_eq!(names(folder.path()), [""; 0], "after {moment:?}");
         assert_eq!(memory_files(), [""; 0], "after {moment:?}");
     }
-    assert!(most_processes >= 4, "the test, a starter, a guest and its process: {most_processes}");
 }
 
 #[test]
