@@ -382,6 +382,7 @@ def test_progress_bars_are_shown_on_terminals_only(two_hosts, capsys, monkeypatc
     dumbbell.run_many(two_hosts, runs=2)
     assert capsys.readouterr() == ("", "")
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
     dumbbell.run_many(two_hosts, runs=2)
     shown = capsys.readouterr()
     assert shown.out == ""
