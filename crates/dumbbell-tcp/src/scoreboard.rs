@@ -172,11 +172,17 @@ impl Scoreboard {
         self.by_time = Some(Box::default());
     }
 
-    /// What time shows to be lost is not examined again, even if the reaction is undone.
+    /// What time shows to be lost is not examined again, even if the reaction is undone. The ranges of a report are taken
+    /// in the order of their bytes, so that the round-trip time is that of the highest (`tcp_sacktag_write_queue`).
     pub fn examine_once(&mut self) {
         if let Some(by_time) = &mut self.by_time {
             by_time.examines_once = true;
         }
+    }
+
+    /// True if the ranges of a report are taken in the order of their bytes, not in that of the report.
+    pub fn takes_ranges_in_order(&self) -> bool {
+        self.by_time.as_ref().is_some_and(|by_time| by_time.examines_once)
     }
 
     /// Every segment counts as one of this size at least, as it does in a window of whole segments.

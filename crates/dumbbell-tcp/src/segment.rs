@@ -76,6 +76,13 @@ impl SackBlocks {
         })
     }
 
+    /// The same blocks with the ranges in the order of their bytes.
+    #[must_use]
+    pub fn ascending(mut self) -> SackBlocks {
+        self.blocks[self.duplicates as usize..self.count as usize].sort_unstable();
+        self
+    }
+
     /// Number of ranges, with the one that arrived twice.
     pub fn len(&self) -> usize {
         self.count as usize
@@ -143,6 +150,9 @@ mod tests {
         blocks.push(1000, 500);
         assert_eq!((blocks.duplicate(5000), blocks.len()), (Some((3000, 4000)), 2));
         assert_eq!(blocks.ranges(5000).collect::<Vec<_>>(), [(6000, 6500)]);
+        blocks.push(200, 300);
+        assert_eq!(blocks.ascending().ranges(5000).collect::<Vec<_>>(), [(5200, 5500), (6000, 6500)]);
+        assert_eq!(blocks.ascending().duplicate(5000), Some((3000, 4000)));
         // Too far away to be said.
         let mut blocks = SackBlocks::default();
         blocks.push_duplicate(1 << 40, 0, 1000);

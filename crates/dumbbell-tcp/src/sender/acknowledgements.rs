@@ -64,7 +64,9 @@ impl Sender {
             if repeats && recovery.ignores_duplicates() {
                 return false;
             }
-            for (number, (start, end)) in ack.sack.ranges(ack.ack).enumerate() {
+            let in_order = connection.scoreboard.takes_ranges_in_order();
+            let reports = if in_order { ack.sack.ascending() } else { ack.sack };
+            for (number, (start, end)) in reports.ranges(ack.ack).enumerate() {
                 has_news |= connection.scoreboard.report(number, start, end, now);
             }
             connection.announce_losses(now);

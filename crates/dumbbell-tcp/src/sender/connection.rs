@@ -323,7 +323,13 @@ impl Connection {
                 self.snd_nxt = segment.seq + u64::from(segment.len);
                 Some(segment)
             }
-            None => Some(self.send_new(len, now)),
+            None => {
+                let segment = self.send_new(len, now);
+                if self.limits.looks_at_each() {
+                    self.pause_of_linux(self.cwnd(), true);
+                }
+                Some(segment)
+            }
         }
     }
 

@@ -16,6 +16,8 @@ pub(super) struct Limits {
     needs_news: bool,
     /// A timer is the reason to send: what waits beyond it is not looked at.
     is_by_timer: bool,
+    /// The application has written: the use of the window is looked at after every segment (`tcp_push_one`).
+    is_by_write: bool,
     /// First byte never sent at the last pause.
     seen_max: u64,
     is_cwnd_limited: bool,
@@ -43,6 +45,20 @@ impl Limits {
     #[inline]
     pub(super) fn begin(&mut self, is_by_timer: bool) {
         self.is_by_timer = is_by_timer;
+        self.is_by_write = false;
+    }
+
+    /// A write of the application is the reason to send.
+    #[inline]
+    pub(super) fn begin_write(&mut self) {
+        self.begin(false);
+        self.is_by_write = self.needs_news;
+    }
+
+    /// True if the use of the window is looked at after every segment, as after a write in Linux.
+    #[inline]
+    pub(super) fn looks_at_each(&self) -> bool {
+        self.is_by_write
     }
 
     /// True if the rules of Linux look at the use of the window, which has room or not: data beyond what was sent at the last

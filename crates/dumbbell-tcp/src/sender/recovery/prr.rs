@@ -107,6 +107,11 @@ impl Reduction {
         }
     }
 
+    /// An ACK arrives, with so many bytes lost before it: what a timer has found lost is no loss that an ACK shows.
+    pub(super) fn begin_ack(&mut self, lost: u64) {
+        self.seen.1 = lost;
+    }
+
     /// An ACK of the recovery arrived; `is_advance` if it acknowledges new data. Sets the window.
     pub(super) fn on_ack(&mut self, connection: &mut Access<'_>, is_advance: bool) {
         if connection.scoreboard().delivered_counted() > self.seen.0 {

@@ -293,11 +293,16 @@ impl Rack {
             connection.timers().stop(TimerKind::Probe);
             return;
         }
-        let is_single = connection.scoreboard().len() == 1;
-        let timeout = self.probe_times.timeout(connection.srtt_or_infinity(), is_single);
         let latest = connection.timers().deadline(TimerKind::Retransmission);
-        let at = (connection.now() + timeout).min(latest);
+        let at = (connection.now() + self.probe_timeout(connection)).min(latest);
         connection.set_timer(TimerKind::Probe, at);
+    }
+
+    /// Time until a probe of what is outstanding.
+    #[inline(always)]
+    fn probe_timeout(&mut self, connection: &Access<'_>) -> Time {
+        let is_single = connection.scoreboard().len() == 1;
+        self.probe_times.timeout(connection.srtt_or_infinity(), is_single)
     }
 
     /// A new segment, or the last one again.

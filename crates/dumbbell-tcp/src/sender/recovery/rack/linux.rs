@@ -162,6 +162,8 @@ impl Rack {
     pub(super) fn on_ack_of_linux(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
         let is_advance = by == DeliveredBy::NewData;
         self.machine.holds_back = false;
+        self.machine.lost_before = connection.scoreboard().lost();
+        self.reduction.begin_ack(self.machine.lost_before);
         if let Some(sent_at) =
             connection.scoreboard().deliveries().and_then(|deliveries| deliveries.newest_now())
         {
@@ -183,7 +185,6 @@ impl Rack {
         if self.look_back_of_linux(connection, is_advance) == Step::GoOn {
             begins = self.detect_of_linux(connection, delivered, is_advance);
         }
-        self.machine.lost_before = connection.scoreboard().lost();
         let reduces = connection.in_recovery() || connection.in_cwr();
         if reduces && !begins && self.reduces(connection) {
             self.reduction.on_ack(connection, is_advance);
@@ -197,6 +198,11 @@ impl Rack {
     fn look_back_of_linux(&mut self, connection: &mut Access<'_>, is_advance: bool) -> Step {
         let is_late = is_advance && self.is_late(connection);
         let is_explained = self.reaction.as_ref().is_some_and(|reaction| reaction.is_explained());
+        if connection.in_recovery() && !is_advance && connection.snd_una() >= self.recover {
+            // The end of a recovery that goes on from CWR is that of CWR, and may be acknowledged from the start.
+            self.leave(connection);
+            self.machine.has_left = true;
+        }
         if connection.in_loss() {
             self.look_back_at_timeout(connection, is_advance, is_late || is_explained);
         } else if connection.in_recovery() {
@@ -304,9 +310,9 @@ impl Rack {
     fn enter_of_linux(&mut self, connection: &mut Access<'_>, delivered: u64, is_advance: bool) {
         let Some(head) = connection.scoreboard().head() else { return };
         let retransmitted_before = head.transmissions > 1;
+        self.note_with_probe(connection, Signal::FastRetransmit);
         self.probe.cancel();
         connection.timers().stop(TimerKind::Probe);
-        self.note_reaction(connection, Signal::FastRetransmit, false);
         connection.set_in_loss(false);
         self.forward = ForwardRecovery::Idle;
         self.must_send = true;
@@ -440,18 +446,14 @@ impl Rack {
             return;
         }
         connection.timers().stop(TimerKind::Reordering);
-        self.set_probe(connection, true);
-        let Some(latest) = connection.scoreboard().head().map(|head| head.sent_at + connection.timeout())
-        else {
-            return;
-        };
-        let probe = connection.timers().deadline(TimerKind::Probe);
-        if latest <= connection.now() {
-            // The probe has taken the place of the timeout.
-            let at = probe.max(connection.timers().deadline(TimerKind::Retransmission));
-            connection.set_timer(TimerKind::Retransmission, at);
-        } else if probe > latest {
-            connection.set_timer(TimerKind::Probe, latest);
+        let Some(head) = connection.scoreboard().head() else { return };
+        let (now, latest) = (connection.now(), head.sent_at + connection.timeout());
+        let probe = now + self.probe_timeout(connection);
+        let probe = if latest > now { probe.min(latest) } else { probe };
+        connection.set_timer(TimerKind::Probe, probe);
+        if connection.timers().deadline(TimerKind::Retransmission) < probe {
+            // The probe takes the place of the timeout.
+            connection.set_timer(TimerKind::Retransmission, probe);
         }
     }
 
@@ -471,12 +473,17 @@ impl Rack {
         let has_expired = std::mem::replace(&mut self.has_expired, true);
         let (loss_window, reduces) = self.timeout_of_linux(connection, has_expired);
         if reduces {
-            self.note_reaction(connection, Signal::Timeout, false);
-            if self.probe.is_repetition_out() && !connection.scoreboard().is_tail_resent() {
-                self.reaction.iter_mut().for_each(Reaction::expect_probe);
-            }
+            self.note_with_probe(connection, Signal::Timeout);
         }
         connection.react_to_timeout_with(connection.scoreboard().unreported(), loss_window, reduces);
+    }
+
+    /// Notes a reaction, and expects that a probe in the network arrives twice as well (`tcp_init_undo`).
+    fn note_with_probe(&mut self, connection: &Access<'_>, signal: Signal) {
+        self.note_reaction(connection, signal, false);
+        if self.probe.is_repetition_out() && !connection.scoreboard().is_tail_resent() {
+            self.reaction.iter_mut().for_each(Reaction::expect_probe);
+        }
     }
 
     /// The rules by which a timeout reduces the window (`tcp_enter_loss`): the window after it, in bytes, and whether the
