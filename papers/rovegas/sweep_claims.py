@@ -184,7 +184,9 @@ def _panels(figure: str) -> Iterator[Claim[Evidence]]:
     yield claim(5, "", f"{delays} delays: {words}", partial(_lead_in_fairness, others="abc", strict=True))
     words = f"{delays} delays, alpha equal to beta: RoVegas is fairer than Vegas; difference of the fairness indices"
     repeats = f"RV-F{number}-05"
-    yield claim(6, "", words, partial(_lead_in_fairness, others="b", strict=False), repeats=repeats)
+    yield claim(
+        6, "", words, partial(_lead_in_fairness, others="b", strict=False), bound=">= 0", repeats=repeats
+    )
 
 
 def _farthest_from_fifth(evidence: Evidence, figure: str) -> Outcome:

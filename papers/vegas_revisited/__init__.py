@@ -51,7 +51,7 @@ class VegasRevisited(ClaimedPaper[Evidence]):
 
     def claims(self) -> list[Claim[Evidence]]:
         """Return every claim of the paper."""
-        return [*table_claims.claims(), *REGISTER.claims()]
+        return REGISTER.claims(table_claims.claims())
 
     def plan(self, settings: Settings) -> Sequence[PlannedRun]:
         """Return the planned runs."""

@@ -236,7 +236,7 @@ def shown(point: Point) -> dict[str, Any]:
     near = [
         claim for claim in tested(PAPER.claims()) if claim.scenario not in ("table-10", "table-11", "wan-rtx")
     ]
-    findings = [finding for finding in judge(near, evidence) if finding.counts]
+    findings = [finding for finding in judge(near, evidence) if finding.is_measured]
     shares = {}
     for short, kinds in zip(SHORT_GROUPS, GROUPS.values(), strict=True):
         held = [finding.holds for finding in findings if finding.claim.kind in kinds]

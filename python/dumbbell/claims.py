@@ -19,14 +19,25 @@ import types
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
+from dumbbell.claim_classes import (
+    CLASSES,
+    PRINTED,
+    ROUGH,
+    SAME,
+    Classified,
+    Declaration,
+    declarations,
+    declared,
+)
 from dumbbell.errors import refusal
 from dumbbell.judge import rule
+from dumbbell.judge.bound import Bound
 from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
 
 Kind = Literal["value", "ratio", "ordering", "sign", "shape"]
@@ -50,14 +61,15 @@ COUNTS = (
     "missed",
     "holding",
     "share",
-    "arithmetic",
-    "definition",
+    "other",
     "refuted",
     "awaiting",
     "unchecked",
-    "repeated",
 )
 """What a row of a scoreboard counts."""
+
+MARKS = ("flag", "sign")
+"""Units of claims whose printed value is a mark of significance or a sign."""
 
 FIELDS = {"source", "kind", "statement", "scenario"}
 OPTIONAL_FIELDS = {"evidence", "repeats", "units", "paper", "within", "relative", "bound", "share", "measure"}
@@ -119,9 +131,11 @@ class Claim(Generic[E]):
         The scenarios on which it is evaluated.
     evidence
         ``"measured"`` if a simulation produces the number, ``"arithmetic"`` if it follows from numbers printed in the
-        paper, ``"definition"`` if it holds by definition or is an input. Only measured claims count in the shares.
+        paper, ``"definition"`` if it holds by definition or is an input.
     repeats
         The claim of the paper that states the same, which then counts alone; empty if there is none.
+    stated
+        The class that a declaration gives it, or that follows from its table; ``None`` if its own rule decides.
     """
 
     id: str
@@ -138,13 +152,15 @@ class Claim(Generic[E]):
     scenario: str = ""
     evidence: Evidence = "measured"
     repeats: str = ""
+    stated: Classified | None = None
 
-    @property
+    @functools.cached_property
     def judged_by(self) -> rule.Rule:
         """The rule that judges its outcome."""
         if self.tolerance_kind == "order" or self.paper_value is None:
             if self.share is None:
-                return rule.Rule(bound=self.bound, units=self.units)
+                bound = Bound.of(self.bound or self._mark(), self.units)
+                return bound or rule.Rule(bound=self.bound, units=self.units)
             return rule.Share(bound=self.bound, units=self.units, least=self.share)
         return rule.Within(
             units=self.units,
@@ -153,9 +169,34 @@ class Claim(Generic[E]):
             relative=self.tolerance_kind == "rel",
         )
 
+    def _mark(self) -> str:
+        """Return the bound of a printed sign or mark, which has to be the same."""
+        is_mark = self.units in MARKS and self.paper_value is not None
+        return f"= {self.paper_value:g}" if is_mark else ""
+
     def rule(self) -> str:
         """Return the rule in words."""
         return self.judged_by.words()
+
+    @functools.cached_property
+    def classed(self) -> Classified:
+        """Its class, see `dumbbell.claim_classes`."""
+        if self.evidence == "arithmetic":
+            return Classified.by_rule("arithmetic")
+        if self.repeats:
+            return Classified.by_rule("derived", "repeats", (self.repeats,))
+        if self.evidence == "definition" and (self.stated is None or self.stated.name != "input"):
+            return Classified.by_rule("definition")
+        return self.stated or self._by_rule()
+
+    def _by_rule(self) -> Classified:
+        """Return the class that follows from the rule that judges it."""
+        judged_by = self.judged_by
+        if judged_by.accepts(0.0):
+            return Classified.by_rule("uninformative", "zero")
+        if isinstance(judged_by, rule.Within) and judged_by.allowed >= ROUGH * abs(judged_by.value):
+            return Classified.by_rule("rough")
+        return Classified.by_rule(PRINTED)
 
 
 class Register(Generic[E]):
@@ -165,7 +206,8 @@ class Register(Generic[E]):
     required. Optional are ``units``, ``paper`` (the paper's number), ``within`` (the tolerance around it, a fraction of it
     if ``relative`` is true), ``bound`` (in words, what has to hold), ``share`` (the minimum share of points or runs in
     which an ordering has to hold), and ``evidence`` and ``repeats`` as in `Claim`. ``measure`` is a table with the name of an
-    `estimate` and its arguments, for a claim without a measure of its own.
+    `estimate` and its arguments, for a claim without a measure of its own. Tables ``[[class]]`` declare the classes of claims
+    that do not follow from their rules, see `dumbbell.claim_classes`.
 
     Parameters
     ----------
@@ -196,6 +238,8 @@ class Register(Generic[E]):
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._described: dict[str, dict[str, Any]] = tomllib.loads(self.path.read_text(encoding="utf-8"))
+        self._described.pop("class", None)
+        self._classes = declarations(self.path)
         self._measures: dict[str, Callable[[E], Outcome]] = {}
         self._estimates: dict[str, Callable[..., Outcome]] = {}
         self._following: dict[str, list[Claim[E]]] = {}
@@ -283,13 +327,20 @@ class Register(Generic[E]):
             raise ValueError(f"{self.path.name}: no claims can follow {name}")
         self._following[name] = list(claims)
 
-    def claims(self) -> list[Claim[E]]:
-        """Return every claim, in the order of the file.
+    def claims(self, before: Iterable[Claim[E]] = ()) -> list[Claim[E]]:
+        """Return every claim with its class, in the order of the file.
+
+        Parameters
+        ----------
+        before
+            Claims that are not in the file, which come first.
 
         Raises
         ------
         ValueError
             A claim of the file has no measure, or names an estimate or an argument that does not exist.
+        ScenarioError
+            A pattern of a class matches no claim.
         """
         measures = self._measures | {
             name: self._estimated(name, entry["measure"])
@@ -299,10 +350,10 @@ class Register(Generic[E]):
         missing = [name for name in self._described if name not in measures]
         if missing:
             raise ValueError(f"{self.path.name}: no measure for {', '.join(missing)}")
-        made: list[Claim[E]] = []
+        made: list[Claim[E]] = list(before)
         for name, entry in self._described.items():
             made += [self._claim(name, entry, measures[name]), *self._following.get(name, ())]
-        return made
+        return classified(made, self._classes)
 
     def _estimated(self, name: str, row: Mapping[str, Any]) -> Callable[[E], Outcome]:
         """Return the measure that a claim's row names."""
@@ -354,6 +405,32 @@ class Register(Generic[E]):
             repeats=entry.get("repeats", ""),
             measure=measure,
         )
+
+
+def classified(claims: Sequence[Claim[E]], stated: Sequence[Declaration]) -> list[Claim[E]]:
+    """Return claims with the classes that are declared, and those that follow from the values of a whole table."""
+    fixed = {claim.id for claim in claims if claim.repeats or claim.evidence == "arithmetic"}
+    given = declared(stated, {claim.id: claim.source for claim in claims}, fixed=fixed)
+    made = [replace(claim, stated=given.get(claim.id)) for claim in claims]
+    tables: dict[tuple[str, str], list[Claim[E]]] = {}
+    for claim in made:
+        if claim.classed.name == PRINTED and isinstance(claim.judged_by, rule.Within):
+            tables.setdefault((claim.source, claim.units), []).append(claim)
+    alike = {claim.id for members in tables.values() if _meets_a_constant(members) for claim in members}
+    constant = Classified.by_rule("uninformative", "constant")
+    return [replace(claim, stated=constant) if claim.id in alike else claim for claim in made]
+
+
+def _meets_a_constant(claims: Sequence[Claim[Any]]) -> bool:
+    """Return whether one number is accepted by all of many tolerances: then a limit of one of them is."""
+    rules = [claim.judged_by for claim in claims]
+    tried = [
+        each.value + side * each.allowed
+        for each in rules
+        if isinstance(each, rule.Within)
+        for side in (-1, 1)
+    ]
+    return len(claims) >= SAME and any(all(each.accepts(value) for each in rules) for value in tried)
 
 
 def _fits(value: object, kind: Any) -> bool:
@@ -418,7 +495,12 @@ class Finding:
 
     @property
     def counts(self) -> bool:
-        """Whether the claim counts in the shares: it is measured, could be checked, and repeats no other claim."""
+        """Whether the claim counts in the shares: the paper prints it, and it could be checked."""
+        return self.is_judged and self.claim.classed.name == PRINTED
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether runs decide it: it could be checked, is no arithmetic or definition, and repeats no other claim."""
         return self.is_judged and self.claim.evidence == "measured" and not self.claim.repeats
 
     def to_dict(self) -> dict[str, Any]:
@@ -432,6 +514,9 @@ class Finding:
             "units": self.claim.units,
             "scenario": self.claim.scenario,
             "rule": self.claim.rule(),
+            "class": self.claim.classed.name,
+            "class_reason": self.claim.classed.reason,
+            "derived_from": list(self.claim.classed.of),
             "evidence": self.claim.evidence,
             "repeats": self.claim.repeats or None,
             "tolerates_zero": isinstance(judged_by, rule.Within) and judged_by.tolerates_zero,
@@ -507,13 +592,12 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
 
 def _tally(name: str, findings: Sequence[Finding], aim: int | None = None) -> dict[str, Any]:
     """Return the counts of some findings, and the share reproduced of those that count."""
-    once = [finding for finding in findings if not finding.claim.repeats]
-    judged = [finding for finding in once if finding.is_judged]
+    judged = [finding for finding in findings if finding.is_judged]
     counted = [finding for finding in judged if finding.counts]
     others = [finding for finding in judged if not finding.counts]
     verdicts = Counter(finding.verdict for finding in counted)
     holding = sum(finding.holds is True for finding in counted)
-    awaiting = sum(finding.verdict == "awaits-testbed" for finding in once)
+    awaiting = sum(finding.verdict == "awaits-testbed" for finding in findings)
     share = 100 * holding / len(counted) if counted else math.nan
     return {
         "name": name,
@@ -521,17 +605,26 @@ def _tally(name: str, findings: Sequence[Finding], aim: int | None = None) -> di
         "undecided": verdicts["undecided"],
         "missed": verdicts["not-reproduced"],
         "holding": holding,
-        "arithmetic": sum(finding.claim.evidence == "arithmetic" for finding in others),
-        "definition": sum(finding.claim.evidence == "definition" for finding in others),
+        "other": len(others),
         "refuted": sum(finding.holds is False for finding in others),
         "awaiting": awaiting,
-        "unchecked": len(once) - len(judged) - awaiting,
-        "repeated": len(findings) - len(once),
+        "unchecked": len(findings) - len(judged) - awaiting,
         "share": None if math.isnan(share) else share,
         "percent": f"{share:.1f} %" if counted else "–",
         "width": f"{share:.1f}" if counted else "0",
         "aim": aim,
     }
+
+
+def by_class(findings: Sequence[Finding]) -> dict[str, dict[str, int]]:
+    """Return the claims of each class: how many could be checked (``claims``), and whose estimate holds (``holding``)."""
+    classes: dict[str, dict[str, int]] = {}
+    for name in CLASSES:
+        judged = [each for each in findings if each.is_judged and each.claim.classed.name == name]
+        if judged:
+            holding = sum(finding.holds is True for finding in judged)
+            classes[name] = {"claims": len(judged), "holding": holding}
+    return classes
 
 
 def scoreboard(findings: Sequence[Finding], aims: Aims | None = None) -> dict[str, Any]:
@@ -548,10 +641,9 @@ def scoreboard(findings: Sequence[Finding], aims: Aims | None = None) -> dict[st
     -------
     dict
         ``groups``, ``kinds`` and ``sources``: lists of rows with ``name``, ``reproduced``, ``undecided`` and ``missed`` (of
-        the measured claims), ``holding`` (those of them whose estimate holds), ``share`` (the same, percent), ``aim``
-        (percent, or ``None``), ``arithmetic`` and
-        ``definition`` (claims on other evidence), ``refuted`` (those of them that do not hold), ``awaiting`` (the
-        testbed), ``unchecked``, and ``repeated`` (claims that state the same as another one, counted nowhere else).
+        the printed claims), ``holding`` (those of them whose estimate holds), ``share`` (the same, percent), ``aim``
+        (percent, or ``None``), ``other`` (claims of other classes), ``refuted`` (those of them that do not hold),
+        ``awaiting`` (the testbed) and ``unchecked``.
     """
     groups = [_tally("all", findings)]
     groups += [
@@ -568,7 +660,7 @@ def scoreboard(findings: Sequence[Finding], aims: Aims | None = None) -> dict[st
         "groups": groups,
         "kinds": [_tally(name, members) for name, members in by_kind.items()],
         "sources": [_tally(name, members) for name, members in by_source.items()],
-        "note": "Shares are of the measured claims that could be checked, and count estimates: an undecided claim counts "
+        "note": "Shares are of the printed claims that could be checked, and count estimates: an undecided claim counts "
         "by the side its estimate falls on.",
     }
 
@@ -576,7 +668,7 @@ def scoreboard(findings: Sequence[Finding], aims: Aims | None = None) -> dict[st
 def measured_score(
     seeds: Sequence[Sequence[Finding]], ceilings: Mapping[str, float] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return the headline: the share of measured claims that hold, as a mean over seeds.
+    """Return the headline: the share of printed claims that hold, as a mean over seeds.
 
     Parameters
     ----------
@@ -590,7 +682,7 @@ def measured_score(
     dict
         ``orderings`` (with signs and shapes) and ``values`` (with ratios), each with ``mean`` and ``sd`` over the seeds
         (percent, percentage points; ``None`` where there is none), ``ceiling`` (percent or ``None``), ``seeds`` (their
-        number), ``shares`` (of each seed, percent) and ``claims`` (the number of measured claims).
+        number), ``shares`` (of each seed, percent) and ``claims`` (the number of printed claims).
     """
     score: dict[str, dict[str, Any]] = {}
     for (name, kinds), short in zip(GROUPS.items(), SHORT_GROUPS, strict=True):

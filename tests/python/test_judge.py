@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from dumbbell.judge.agreement import Agreed, compared
+from dumbbell.judge.bound import Bound
 from dumbbell.judge.criterion import at_most, counted, criteria_table, not_measured
 from dumbbell.judge.estimate import (
     NotMeasured,
@@ -235,3 +236,40 @@ def test_criteria_are_shown_with_their_answers():
         ["cost", "at most 1.5", "2.00", "no"],
         ["gain", "at least 1", "not measured: one core", "–"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        ("> 0", [1e-12, 3.0], [0.0, -1.0]),
+        (">= 0 in all", [0.0, 1.0], [-0.1]),
+        ("at least 38", [38.0], [37.9]),
+        ("at most 3.05", [3.05, -1.0], [3.06]),
+        ("< −0.8", [-0.9], [-0.8, 0.0]),
+        ("= 1", [1.0], [0.0, -1.0]),
+        ("1 to 5", [1.0, 5.0], [0.9, 5.1]),
+        ("> 1 and at most 3.05", [2.0, 3.05], [1.0, 3.1]),
+    ],
+)
+def test_a_bound_judges_by_the_words_it_prints(text, inside, outside):
+    bound = Bound.of(text, "s")
+    assert bound.words() == text
+    assert [bound.accepts(value) for value in (*inside, *outside)] == [True] * len(inside) + [False] * len(
+        outside
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "all hold", "> 0, and fewer drops", "at most 5 %", "3 within a factor of 2", "> x"]
+)
+def test_words_that_only_describe_are_no_bound(text):
+    assert Bound.of(text) is None
+
+
+def test_a_bound_is_judged_on_the_resamples_whatever_the_measure_says():
+    bound = Bound.of("> 0")
+    values = np.array([1.0, *[1.0] * 90, *[-1.0] * 10])
+    judgement = bound.judge(Outcome.of(values, holds=values < 0))
+    assert (judgement.holds, judgement.verdict) == (True, "undecided")
+    assert bound.judge(Outcome.of(-1.0, holds=True)).verdict == "does not hold"
+    assert "accepted > 0" in bound.judge(Outcome.of(-1.0)).why

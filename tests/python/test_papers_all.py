@@ -56,12 +56,10 @@ def test_the_counts_are_those_of_the_papers(reproduce):
         "missed": 2,
         "holding": 2,
         "share": 50.0,
-        "arithmetic": 0,
-        "definition": 0,
+        "other": 0,
         "refuted": 0,
         "awaiting": 1,
         "unchecked": 1,
-        "repeated": 0,
     }
     assert [paper["paper"] for paper in data["papers"]] == ["second-paper", "small-paper"]
     for paper, one in zip(data["papers"], done.reproductions, strict=True):

@@ -15,6 +15,7 @@ from dumbbell.judge.estimate import Outcome
 from dumbbell.papers import Evaluation, Paper, PlannedRun, Settings
 from dumbbell.report import Section
 
+from .. import table_claims
 from ..evidence import Evidence
 from ..plan import replications
 from ..register import REGISTER
@@ -115,7 +116,7 @@ class FullFactorial(Paper):
         found = agreement(results, studies) if self.holds_the_tables else None
         findings = [] if found is None else judge([AGREEMENT], found)
         if self.is_whole:
-            claims = [claim for claim in REGISTER.claims() if claim.scenario in JUDGED]
+            claims = [claim for claim in REGISTER.claims(table_claims.claims()) if claim.scenario in JUDGED]
             findings += judge(claims, Evidence(_as_in_the_paper(results), {}, seed=settings.seed))
         return Evaluation(findings=findings, evidence=Studied(studies, found))
 

@@ -56,6 +56,8 @@ class Outcome:
         Share of the resamples of the runs in which the inequality holds, from 0 to 1; NaN where nothing was resampled.
     note
         Additional remark, one or two sentences.
+    resamples
+        The value from each resample, on which a bound is judged; empty where nothing was resampled.
     """
 
     measured: float
@@ -64,6 +66,7 @@ class Outcome:
     holds: bool | None = None
     support: float = math.nan
     note: str = ""
+    resamples: tuple[float, ...] = ()
 
     @classmethod
     def of(
@@ -103,6 +106,7 @@ class Outcome:
             holds=None if flags is None else bool(flags[0]),
             support=float(flags[1:].mean()) if flags is not None and flags.size > 1 else math.nan,
             note=note,
+            resamples=tuple(array[1:].tolist()),
         )
 
     @classmethod

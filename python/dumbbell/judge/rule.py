@@ -83,13 +83,17 @@ class Rule:
 
     def judge(self, outcome: Outcome) -> Judgement:
         """Return the judgement on an outcome: that of the estimate, unless the interval or the resamples allow both."""
-        if outcome.holds is None:
-            accepted = not math.isnan(outcome.measured) and self.accepts(outcome.measured)
-            decided = self.is_decided(outcome, accepted)
-            said = [] if decided or not accepted else self.doubt()
-        else:
-            accepted = outcome.holds
-            decided, said = _supported(outcome)
+        if outcome.holds is not None:
+            return self.decided(outcome, outcome.holds, outcome.support)
+        accepted = not math.isnan(outcome.measured) and self.accepts(outcome.measured)
+        decided = self.is_decided(outcome, accepted)
+        return self._judgement(outcome, accepted, decided, [] if decided or not accepted else self.doubt())
+
+    def decided(self, outcome: Outcome, accepted: bool, support: float) -> Judgement:
+        """Return the judgement on an inequality, whose share of supporting resamples is known, or NaN."""
+        return self._judgement(outcome, accepted, *_supported(accepted, support))
+
+    def _judgement(self, outcome: Outcome, accepted: bool, decided: bool, said: list[str]) -> Judgement:
         verdict: Verdict = "undecided" if not decided else "holds" if accepted else "does not hold"
         missed = [] if accepted else self.miss(outcome)
         text = joined(*missed, *said, outcome.note.rstrip("."))
@@ -98,16 +102,15 @@ class Rule:
         )
 
 
-def _supported(outcome: Outcome) -> tuple[bool, list[str]]:
+def _supported(accepted: bool, support: float) -> tuple[bool, list[str]]:
     """Return whether the resamples decide an inequality, and what they say."""
-    support = outcome.support
     if math.isnan(support):
         return True, []
     share = f"it holds in {100 * support:.0f} % of the resamples"
     if DECIDED[0] < support < DECIDED[1]:
         return False, [f"inside sampling noise: {share}"]
     # A count of resamples cannot overrule the estimate: where they disagree, nothing is decided.
-    return (support > 0.5) == outcome.holds, [] if outcome.holds else [share]
+    return (support > 0.5) == accepted, [] if accepted else [share]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,7 +88,7 @@ def decide(
         return further
     while True:
         findings = judge(settings, pooled([*tables, *further.tables]))
-        open_claims = [each.claim for each in findings if each.counts and each.verdict == "undecided"]
+        open_claims = [each.claim for each in findings if each.is_measured and each.verdict == "undecided"]
         needed = {stages[claim.scenario] for claim in open_claims if claim.scenario in stages}
         further.undecided.append(sum(claim.scenario in stages for claim in open_claims))
         if not needed or len(further.seeds) == MOST:

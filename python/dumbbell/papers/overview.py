@@ -21,6 +21,7 @@ from dumbbell.checkout import where
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, ScenarioError
 from dumbbell.files import plain, write_json, write_text
+from dumbbell.papers import nulls
 from dumbbell.papers.paper import Paper, Settings, available, folder, load
 from dumbbell.papers.real_time import measured_of
 from dumbbell.papers.reproduction import (
@@ -248,7 +249,12 @@ def _write(
         else "",
         papers=_entries(papers, done, failures),
         scoreboard=board,
-        sections=[_by_paper(done, data["score"]), _waiting(waiting), _run_times(done)],
+        sections=[
+            _by_paper(done, data["score"]),
+            nulls.overview({each.data["title"]: each.data["classes"] for each in done}),
+            _waiting(waiting),
+            _run_times(done),
+        ],
     )
     index, results = place / "index.html", place / "results.json"
     write_text(index, text)
@@ -287,7 +293,8 @@ def _data(
                 {
                     key: reproduction.data[key]
                     for key in (
-                        "paper", "title", "score", "runs", "runs_kept_from_before", "run_time_s", "stage_times_s",
+                        "paper", "title", "score", "classes", "runs", "runs_kept_from_before", "run_time_s",
+                        "stage_times_s",
                     )
                 }
                 | {"report": f"{reproduction.paper}/report.html", "results": f"{reproduction.paper}/results.json"}
@@ -372,7 +379,7 @@ def _by_paper(done: Sequence[Reproduction], score: Mapping[str, Any]) -> Section
                     *(cells(reproduction.data["title"], reproduction.data["score"]) for reproduction in done),
                     cells("all papers", score),
                 ],
-                note="Shares are of the measured claims that could be checked.",
+                note="Shares are of the printed claims that could be checked.",
             )
         ],
     )

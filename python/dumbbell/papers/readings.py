@@ -66,7 +66,7 @@ def _scores(readings: Sequence[Reading]) -> Table:
         label = Cell(text=reading.name, tone="" if place else "strong")
         rows.append([label, reading.statement, *(_score(scores[key]) for key in GROUPS)])
     return Table(
-        caption="Measured claims that hold under each reading",
+        caption="Printed claims that hold under each reading",
         columns=[
             Column(title="reading", align="left"),
             Column(title="what it contains", align="left"),
@@ -80,7 +80,7 @@ def _scores(readings: Sequence[Reading]) -> Table:
 def _differing(readings: Sequence[Reading]) -> list[list[Finding]]:
     """Return the findings of each reading on every counted claim that does not hold, or fail, under all."""
     by_claim = zip(*(reading.findings for reading in readings), strict=True)
-    counted = ([*findings] for findings in by_claim if any(finding.counts for finding in findings))
+    counted = ([*findings] for findings in by_claim if any(finding.is_measured for finding in findings))
     return [findings for findings in counted if len({finding.holds for finding in findings}) > 1]
 
 

@@ -20,6 +20,7 @@ from dumbbell.campaign.planned import interrupted, runs_text
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import refusal
 from dumbbell.files import plain, write_json, write_text
+from dumbbell.papers import nulls
 from dumbbell.papers.further import Further, decide
 from dumbbell.papers.paper import Evaluation, Paper, Settings, experiment_of, load
 from dumbbell.papers.real_time import MEASURED, Measured, measured_of
@@ -33,7 +34,8 @@ FULL_SEEDS = 5
 QUICK_SEEDS = 1
 MAX_SEEDS = 100
 
-EVIDENCE_WORDS = {"measured": "", "arithmetic": "arithmetic on print", "definition": "definition or input"}
+MOST_NAMED = 4
+"""Claims that a derived one names in the list of claims."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,12 +72,10 @@ def share_text(row: Mapping[str, Any]) -> str:
 def unmeasured_text(row: Mapping[str, Any]) -> str:
     """Return how many claims a row of a score leaves out of its share, by reason, for reading."""
     words = {
-        "arithmetic": "arithmetic on print",
-        "definition": "definition or input",
+        "other": "of other classes",
         "refuted": "of those not reproduced",
         "awaiting": "await the testbed",
         "unchecked": "not checkable",
-        "repeated": "repeat another claim",
     }
     return ", ".join(f"{row[key]} {said}" for key, said in words.items() if row[key])
 
@@ -92,7 +92,7 @@ def seeds_text(settings: Settings) -> str:
 
 
 def headline_text(row: Mapping[str, Any]) -> str:
-    """Return the headline of a group of claims, for reading: the share of measured claims that hold."""
+    """Return the headline of a group of claims, for reading: the share of printed claims that hold."""
     if row["mean"] is None:
         return "–"
     ceiling = "" if row["ceiling"] is None else f", sampling in the paper allows {row['ceiling']:.1f} %"
@@ -101,7 +101,7 @@ def headline_text(row: Mapping[str, Any]) -> str:
 
 
 def _headline(measured: Mapping[str, Any]) -> list[str]:
-    return [f"measured {row['name']}: {headline_text(row)}" for row in measured.values()]
+    return [f"printed {row['name']}: {headline_text(row)}" for row in measured.values()]
 
 
 def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
@@ -115,8 +115,9 @@ def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
                 "id": claim.id,
                 "source": claim.source,
                 "kind": claim.kind,
-                "evidence": EVIDENCE_WORDS[claim.evidence],
-                "repeats": claim.repeats,
+                "class": claim.classed.name,
+                "reason": claim.classed.reason,
+                "of": _listed(claim.classed.of),
                 "statement": claim.statement,
                 "tolerance": claim.rule(),
                 "paper": f"{number(claim.paper_value, digits=4)}{unit}"
@@ -133,6 +134,12 @@ def _claim_rows(findings: Sequence[claims.Finding]) -> list[dict[str, str]]:
             }
         )
     return rows
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names of claims as the list of claims shows them: the first ones, if they are many."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def settings_of(
@@ -192,6 +199,8 @@ def finish(
     work.complete(display, client)
     judged = _judged(work, measured, display, client)
     sections = paper.sections(settings, judged.evaluation)
+    if judged.evaluation.findings:
+        sections = [nulls.section(judged.nulls), *sections]
     files = paper.files(settings, judged.evaluation)
     judged.step()
     work.store.compact()
@@ -234,7 +243,9 @@ class _Judged:
     evaluation
         That of the runs of all seeds.
     headline
-        The score of the measured claims, a mean over seeds.
+        The score of the printed claims, a mean over seeds.
+    nulls
+        What the null models pass of the claims.
     added
         The further replications.
     start
@@ -245,6 +256,7 @@ class _Judged:
 
     evaluation: Evaluation[Any]
     headline: Mapping[str, Any]
+    nulls: nulls.Passed
     added: Further
     start: float
     step: Callable[[], None]
@@ -269,7 +281,14 @@ def _judged(work: PaperRuns, measured: Measured | None, display: Display, client
         by_seed.append(paper.findings(each, table, observed))
         step()
     headline = claims.measured_score(by_seed, paper.ceilings(evaluation.findings))
-    return _Judged(evaluation=evaluation, headline=headline, added=added, start=start, step=step)
+    return _Judged(
+        evaluation=evaluation,
+        headline=headline,
+        nulls=nulls.passed(evaluation.findings),
+        added=added,
+        start=start,
+        step=step,
+    )
 
 
 def _facts(
@@ -320,6 +339,7 @@ def _data(
             "run_time_s": round(run_time_s, 1),
             "stage_times_s": {stage: round(seconds, 1) for stage, seconds in times.items()},
             "score": score | {"measured": judged.headline},
+            "classes": judged.nulls.to_dict(),
             "explanations": evaluation.explanations(),
             "readings": [reading.to_dict() for reading in evaluation.readings],
             "testbed": None if measured is None else measured.to_dict(),

@@ -216,13 +216,13 @@ def render(
         ``undecided``, ``missed``, ``percent``, optionally ``aim`` (percent), and the other counts of
         `dumbbell.claims.scoreboard`.
     claims
-        One mapping for each claim: ``id``, ``source``, ``kind``, ``evidence`` (in words, empty if measured), ``repeats``,
-        ``statement``, ``paper``, ``measured``, ``interval``,
+        One mapping for each claim: ``id``, ``source``, ``kind``, ``class`` with its ``reason``, ``of`` (the claims that a
+        derived one follows from, in words), ``statement``, ``paper``, ``measured``, ``interval``,
         ``tolerance``, ``verdict``, ``why``.
     sections
         The rest of the report.
     headline
-        The shares of measured claims that hold, a line for each group of claims.
+        The shares of printed claims that hold, a line for each group of claims.
     notice
         A remark shown above everything else, for instance that few replications were used.
     home

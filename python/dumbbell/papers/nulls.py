@@ -1,0 +1,291 @@
+"""Null models: what a paper's claims accept from somebody who measures nothing.
+
+Three models answer every claim that could be checked, and `dumbbell.claims.judge` judges the answers by the claims' own rules:
+
+``zero``
+    Every measured number is 0.
+``constant``
+    Every measured quantity has one value: a number that is compared with print is the median of the numbers printed in its
+    table. Differences, signs and marks are then 0, and ratios 1.
+``shuffled``
+    Our own numbers with their labels permuted, within a table; the mean of `DRAWS` draws. A difference changes its sign, a ratio
+    is inverted, and a share of points becomes the rest to 1, each with probability one half: the labels of both sides are
+    exchanged.
+
+A table is the source of a claim with the units of its number; where it has fewer than `FEWEST` numbers, all numbers of the
+paper with these units take its place, and without as many of them, the constant and the shuffled model have no answer. Where
+a function judges (its rule is words only), equal sides satisfy no inequality, and exchanged labels turn what the runs say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dumbbell.claim_classes import CLASSES, PRINTED
+from dumbbell.claims import GROUPS, MARKS, Claim, Finding, judge
+from dumbbell.judge import rule
+from dumbbell.judge.bound import Bound
+from dumbbell.judge.estimate import Outcome
+from dumbbell.report import Block, Cell, Column, Section, Table, Text
+
+FEWEST = 3
+"""Numbers that a table must have for a median, or for a permutation."""
+
+DRAWS = 20
+"""Permutations of the labels."""
+
+SEED = 44
+"""Seed of the permutations."""
+
+MODELS = ("zero", "constant", "shuffled")
+
+Answers = Mapping[str, Outcome]
+"""The answer to each claim, by its name."""
+
+
+def _is_compared(claim: Claim[Any]) -> bool:
+    """Return whether a claim compares sides: its number is a difference, a ratio, a sign, a mark or a share of points."""
+    return isinstance(claim.judged_by, rule.Share) or claim.kind in ("ordering", "sign", "shape")
+
+
+def _is_words(claim: Claim[Any]) -> bool:
+    """Return whether a function judges a claim."""
+    return type(claim.judged_by) is rule.Rule
+
+
+def _tables(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    """Return for each claim the findings of its table, or of its units; fewer than `FEWEST` where there are no more."""
+    by_table: dict[tuple[str, str], list[Finding]] = {}
+    by_units: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if isinstance(finding.claim.judged_by, rule.Within) or finding.claim.units in MARKS:
+            by_table.setdefault((finding.claim.source, finding.claim.units), []).append(finding)
+            by_units.setdefault(finding.claim.units, []).append(finding)
+    found = {}
+    for finding in findings:
+        units = finding.claim.units
+        table = by_table.get((finding.claim.source, units), [])
+        found[finding.claim.id] = table if len(table) >= FEWEST else by_units.get(units, [])
+    return found
+
+
+def _zero(findings: Sequence[Finding]) -> dict[str, Outcome]:
+    return {
+        finding.claim.id: Outcome(measured=0.0, holds=False if _is_words(finding.claim) else None)
+        for finding in findings
+    }
+
+
+def _constant(findings: Sequence[Finding]) -> dict[str, Outcome]:
+    answers = {}
+    for name, table in _tables(findings).items():
+        printed = [each.claim.paper_value for each in table if each.claim.paper_value is not None]
+        value = float(np.median(printed)) if len(printed) >= FEWEST else math.nan
+        answers[name] = Outcome(measured=value)
+    for finding in findings:
+        claim = finding.claim
+        if _is_words(claim):
+            answers[claim.id] = Outcome(measured=math.nan, holds=False)
+        elif isinstance(claim.judged_by, Bound | rule.Share) and _is_compared(claim):
+            answers[claim.id] = Outcome(measured=0.0)
+        elif isinstance(claim.judged_by, Bound) and claim.kind == "ratio":
+            answers[claim.id] = Outcome(measured=1.0)
+    return answers
+
+
+def _shuffled(findings: Sequence[Finding], generator: np.random.Generator) -> dict[str, Outcome]:
+    tables = _tables(findings)
+    permuted: dict[int, dict[str, float]] = {}
+    answers = {}
+    for finding in findings:
+        claim, measured = finding.claim, math.nan if finding.measured is None else finding.measured
+        exchanged = bool(generator.integers(2))
+        if _is_words(claim):
+            answers[claim.id] = Outcome(measured=measured, holds=bool(finding.holds) != exchanged)
+        elif isinstance(claim.judged_by, rule.Share):
+            answers[claim.id] = Outcome(measured=1.0 - measured if exchanged else measured)
+        elif isinstance(claim.judged_by, Bound) and claim.units not in MARKS:
+            answers[claim.id] = Outcome(measured=_exchanged(claim, measured) if exchanged else measured)
+        else:
+            table = tables[claim.id]
+            if id(table) not in permuted:
+                permuted[id(table)] = _permutation(table, generator)
+            answers[claim.id] = Outcome(measured=permuted[id(table)].get(claim.id, math.nan))
+    return answers
+
+
+def _exchanged(claim: Claim[Any], measured: float) -> float:
+    """Return a number with the labels of both sides exchanged."""
+    if claim.kind == "ratio":
+        return 1.0 / measured if measured else math.inf
+    return -measured
+
+
+def _permutation(table: Sequence[Finding], generator: np.random.Generator) -> dict[str, float]:
+    """Return the numbers of a table with their labels permuted; none if they are too few."""
+    if len(table) < FEWEST:
+        return {}
+    order = generator.permutation(len(table))
+    numbers = [math.nan if each.measured is None else each.measured for each in table]
+    return {each.claim.id: numbers[place] for each, place in zip(table, order, strict=True)}
+
+
+def _answered(outcome: Outcome) -> Callable[[Any], Outcome]:
+    return lambda _evidence: outcome
+
+
+def judged(findings: Sequence[Finding], answers: Answers) -> list[Finding]:
+    """Return the findings on the same claims if their measures gave these answers."""
+    claims = [replace(each.claim, measure=_answered(answers[each.claim.id])) for each in findings]
+    return judge(claims, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passed:
+    """Which claims each null model passes.
+
+    Parameters
+    ----------
+    findings
+        Our findings on the claims that could be checked.
+    passed
+        For each of `MODELS` the share of the draws in which each claim holds, from 0 to 1, in the order of the findings.
+    """
+
+    findings: Sequence[Finding]
+    passed: Mapping[str, Sequence[float]]
+
+    def row(self, *, of_class: str, group: str = "") -> dict[str, float]:
+        """Return the number of claims of a class, and of one of `GROUPS` if given, and how many we and each model pass."""
+        chosen = [
+            place
+            for place, finding in enumerate(self.findings)
+            if finding.claim.classed.name == of_class
+            and finding.claim.kind in GROUPS.get(group, (finding.claim.kind,))
+        ]
+        ours = sum(self.findings[place].holds is True for place in chosen)
+        return {"claims": len(chosen), "ours": ours} | {
+            model: round(float(sum(shares[place] for place in chosen)), 1)
+            for model, shares in self.passed.items()
+        }
+
+    def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Return the rows of each class with claims, over all and by group, as plain data."""
+        found = {}
+        for name in CLASSES:
+            rows = {group or "all": self.row(of_class=name, group=group) for group in ("", *GROUPS)}
+            if rows["all"]["claims"]:
+                found[name] = rows
+        return found
+
+
+def passed(findings: Sequence[Finding]) -> Passed:
+    """Return which claims the null models pass: the same for the same findings.
+
+    Parameters
+    ----------
+    findings
+        Our findings on all claims of a paper.
+    """
+    known = [finding for finding in findings if finding.is_judged]
+    generator = np.random.default_rng(SEED)
+    draws = {
+        "zero": [_zero(known)],
+        "constant": [_constant(known)],
+        "shuffled": [_shuffled(known, generator) for _ in range(DRAWS)],
+    }
+    shares = {
+        model: np.mean(
+            [[each.holds is True for each in judged(known, answers)] for answers in drawn], axis=0
+        ).tolist()
+        for model, drawn in draws.items()
+    }
+    return Passed(findings=known, passed=shares)
+
+
+def _cell(row: Mapping[str, float], name: str) -> Cell:
+    part = f"{100 * row[name] / row['claims']:.0f} %" if row["claims"] else ""
+    return Cell(text=f"{row[name]:g}", detail=part)
+
+
+def section(counted: Passed) -> Section:
+    """Return the section of a report on the classes of the claims and what the null models pass of them."""
+    rows: list[list[Cell | str]] = []
+    for name, found in counted.to_dict().items():
+        for group, row in found.items():
+            if not row["claims"] or (group != "all" and name != PRINTED):
+                continue
+            label = Cell(text=name, tone="strong") if group == "all" else Cell(text="", detail=group)
+            meaning = CLASSES[name] if group == "all" else ""
+            rows.append(
+                [label, meaning, f"{row['claims']:g}", *(_cell(row, each) for each in ("ours", *MODELS))]
+            )
+    blocks: list[Block] = [
+        Text(
+            paragraphs=[
+                "Only printed claims make the headline. The null models measure nothing: with *zero*, every number is 0; "
+                "with *constant*, one value stands for all of a table; *shuffled* permutes the labels of our own numbers "
+                f"(mean of {DRAWS} draws). The rules that judge us judge them, too."
+            ]
+        ),
+        Table(
+            caption="Claims that hold, by class, and what the null models pass",
+            columns=[
+                Column(title="class", align="left"),
+                Column(title="meaning", align="left"),
+                *(Column(title=title) for title in ("claims", "ours", *MODELS)),
+            ],
+            rows=rows,
+            note="Claims that could be checked; estimates alone.",
+        ),
+    ]
+    return Section(anchor="classes", title="Classes and null models", blocks=blocks)
+
+
+def overview(papers: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]]) -> Section:
+    """Return the section of the page of all papers: the claims of each class, and what null models pass of the headline.
+
+    Parameters
+    ----------
+    papers
+        What `Passed.to_dict` returned for each paper, by title.
+    """
+    names = [name for name in CLASSES if any(name in found for found in papers.values())]
+    by_class: list[list[Cell | str]] = []
+    headline: list[list[Cell | str]] = []
+    for title, found in papers.items():
+        cells = [found[name]["all"] if name in found else {"claims": 0, "ours": 0} for name in names]
+        by_class.append(
+            [title, *(f"{row['ours']:g} of {row['claims']:g}" if row["claims"] else "" for row in cells)]
+        )
+        for group, row in found.get(PRINTED, {}).items():
+            if row["claims"]:
+                label = Cell(text=title, tone="strong") if group == "all" else Cell(text="", detail=group)
+                headline.append(
+                    [label, f"{row['claims']:g}", *(_cell(row, each) for each in ("ours", *MODELS))]
+                )
+    blocks: list[Block] = [
+        Table(
+            caption="Claims that hold, by class",
+            columns=[Column(title="paper", align="left"), *(Column(title=name) for name in names)],
+            rows=by_class,
+            note="Claims that could be checked; only printed ones make the headline. "
+            + " ".join(f"*{name}*: {CLASSES[name]}." for name in names),
+        ),
+        Table(
+            caption="What the null models pass of the headline",
+            columns=[
+                Column(title="paper", align="left"),
+                *(Column(title=title) for title in ("claims", "ours", *MODELS)),
+            ],
+            rows=headline,
+            note="Zero: every number is 0. Constant: one value stands for all of a table. Shuffled: the labels of our own "
+            f"numbers are permuted, mean of {DRAWS} draws.",
+        ),
+    ]
+    return Section(anchor="classes", title="Classes and null models", blocks=blocks)
