@@ -123,7 +123,8 @@ class Claim(Generic[E]):
     tolerance
         Size of the tolerance.
     bound
-        The bound of an ordering in words, such as ``"< 3"``.
+        The bound of an ordering, such as ``"< 3"``, which judges (`dumbbell.judge.bound`), or what the function judges, in
+        words.
     share
         Minimum share of points or runs, from 0 to 1, in which an ordering must hold; ``None`` if the function
         decides.
@@ -204,8 +205,8 @@ class Register(Generic[E]):
 
     The file has one table for each claim, under its name. ``source``, ``kind``, ``statement`` and ``scenario`` are
     required. Optional are ``units``, ``paper`` (the paper's number), ``within`` (the tolerance around it, a fraction of it
-    if ``relative`` is true), ``bound`` (in words, what has to hold), ``share`` (the minimum share of points or runs in
-    which an ordering has to hold), and ``evidence`` and ``repeats`` as in `Claim`. ``measure`` is a table with the name of an
+    if ``relative`` is true), ``bound`` (comparisons, or what has to hold in words), ``share`` (the minimum share of points or
+    runs in which an ordering has to hold), and ``evidence`` and ``repeats`` as in `Claim`. ``measure`` is a table with the name of an
     `estimate` and its arguments, for a claim without a measure of its own. Tables ``[[class]]`` declare the classes of claims
     that do not follow from their rules, see `dumbbell.claim_classes`.
 

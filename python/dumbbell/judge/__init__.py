@@ -11,6 +11,8 @@ over it and do not know each other; nothing here knows a paper, a peer or an ite
     A value with its interval. The rule of intervals is stated there.
 `rule`
     Within a tolerance, an ordering, a share; the judgement: holds, does not hold, undecided or not checkable, and why.
+`bound`
+    Comparisons with numbers, which judge and are printed.
 `baseline`, `agreement`
     A limit against baselines; agreement of two sides at the points of a grid.
 `criterion`
