@@ -228,8 +228,8 @@ def section(counted: Passed) -> Section:
     blocks: list[Block] = [
         Text(
             paragraphs=[
-                "Only printed claims make the headline. The null models measure nothing: with *zero*, every number is 0; "
-                "with *constant*, one value stands for all of a table; *shuffled* permutes the labels of our own numbers "
+                "Only printed claims make the headline. The null models measure nothing: with `zero`, every number is 0; "
+                "with `constant`, one value stands for all of a table; `shuffled` permutes the labels of our own numbers "
                 f"(mean of {DRAWS} draws). The rules that judge us judge them, too."
             ]
         ),
@@ -275,7 +275,7 @@ def overview(papers: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]
             columns=[Column(title="paper", align="left"), *(Column(title=name) for name in names)],
             rows=by_class,
             note="Claims that could be checked; only printed ones make the headline. "
-            + " ".join(f"*{name}*: {CLASSES[name]}." for name in names),
+            + " ".join(f"`{name}`: {CLASSES[name]}." for name in names),
         ),
         Table(
             caption="What the null models pass of the headline",
