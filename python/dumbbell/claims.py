@@ -207,8 +207,8 @@ class Register(Generic[E]):
     required. Optional are ``units``, ``paper`` (the paper's number), ``within`` (the tolerance around it, a fraction of it
     if ``relative`` is true), ``bound`` (comparisons, or what has to hold in words), ``share`` (the minimum share of points or
     runs in which an ordering has to hold), and ``evidence`` and ``repeats`` as in `Claim`. ``measure`` is a table with the
-    name of an `estimate` and its arguments, for a claim without a measure of its own. Tables ``[[class]]`` declare the classes of claims
-    that do not follow from their rules, see `dumbbell.claim_classes`.
+    name of an `estimate` and its arguments, for a claim without a measure of its own. Tables ``[[class]]`` declare the
+    classes of claims that do not follow from their rules, see `dumbbell.claim_classes`.
 
     Parameters
     ----------
