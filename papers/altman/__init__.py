@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from dumbbell.claims import Claim, Finding
+from dumbbell.judge.reads import Results
 from dumbbell.papers import ClaimedPaper, Evaluation, PlannedRun, Settings
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
@@ -43,7 +42,7 @@ class Altman(ClaimedPaper[Evidence]):
     register = REGISTER
     study = staticmethod(sensitivity.study)
 
-    def evidence(self, settings: Settings, results: pd.DataFrame, _observed: Mapping[str, Any]) -> Evidence:
+    def evidence(self, settings: Settings, results: Results, _observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""
         return Evidence(results, seed=settings.seed, seeds=settings.seeds)
 

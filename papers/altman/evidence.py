@@ -8,13 +8,12 @@ number and its interval therefore follow from one definition.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from dumbbell.judge.reads import Results
 from dumbbell.judge.runs import KeyedRuns
 
 from .assumptions import VARIATIONS, Assumptions, Variation
@@ -76,17 +75,17 @@ class Evidence(KeyedRuns):
     seeds
         The number of seeds the results of the base are from. Each has runs of all phases.
     phases
-        The number of phases by key, if `results` is a choice of some complete table; otherwise counted.
+        Returns the number of phases of a key, if `results` is a choice of some complete table; otherwise they are counted.
     """
 
     def __init__(
         self,
-        results: pd.DataFrame,
+        results: Results,
         *,
         seed: int = 1,
         group: str = BASE,
         seeds: int = 1,
-        phases: Mapping[str, int] | None = None,
+        phases: Callable[[str], int] | None = None,
     ) -> None:
         super().__init__(results, BASE, group=group, seed=seed, resamples=RESAMPLES)
         self._seeds = seeds
@@ -96,15 +95,11 @@ class Evidence(KeyedRuns):
     def _variation(self) -> Variation | None:
         return next((moved for moved in VARIATIONS if moved.name == self.group), None)
 
-    @cached_property
-    def phases(self) -> Mapping[str, int]:
-        """The number of phases by key; runs with one number modulo it have the same phase."""
+    def phases(self, key: str) -> int:
+        """Return the number of phases of a key; runs with one number modulo it have the same phase."""
         if self._phases is not None:
-            return self._phases
-        return {
-            key: len(rows) // (self._seeds if key.startswith(f"{BASE}|") else 1)
-            for key, rows in self._by_key.items()
-        }
+            return self._phases(key)
+        return len(self._by_key[key]) // (self._seeds if key.startswith(f"{BASE}|") else 1)
 
     def _assumptions(self, name: str) -> Assumptions:
         variation = self._variation
@@ -125,7 +120,7 @@ class Evidence(KeyedRuns):
     def settings(self, name: str, row: Setting) -> list[Setting]:
         """Return the row as each run of a configuration had it, with the model's reading of T."""
         rows = self.frame(name)
-        count = self.phases[str(rows["key"].iloc[0])]
+        count = self.phases(str(rows["key"].iloc[0]))
         assumptions = self._assumptions(name)
         service = "mu" if self._variation is None else self._variation.service
         places = [of_phase(row, int(run) % count, count, assumptions) for run in rows["run"]]

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from dumbbell.claims import Claim, Finding
+from dumbbell.judge.reads import Results
 from dumbbell.papers import ClaimedPaper, Evaluation, PlannedRun, Reading, RealTime, Settings
 from dumbbell.papers.real_time import MEASURED
 from dumbbell.report import Section
@@ -64,7 +63,7 @@ class CodeTcp(ClaimedPaper[Evidence]):
         beside=linux.beside,
     )
 
-    def evidence(self, _settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
+    def evidence(self, _settings: Settings, results: Results, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""
         return Evidence(results, linux=observed.get(MEASURED))
 

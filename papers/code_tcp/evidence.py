@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell.judge.estimate import NotMeasured
+from dumbbell.judge.reads import Remembered, Results, RunsByKey, by_key
 from dumbbell.papers import Measured
 from dumbbell.papers.real_time import runs_of
 from dumbbell.statistics import Interval
@@ -80,7 +81,7 @@ class Evidence:
     Parameters
     ----------
     results
-        The table of results.
+        The table of results, or the runs by key.
     group
         Reading the sweeps are taken from: ``"base"`` or the name of a variation.
     runs
@@ -91,7 +92,7 @@ class Evidence:
         The runs in real time; ``None`` if there are none.
     """
 
-    results: pd.DataFrame
+    results: Results
     group: str = "base"
     runs: int | None = None
     points: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -105,19 +106,24 @@ class Evidence:
     @cached_property
     def kernel_simulated(self) -> Evidence:
         """The scenarios of the kernel in the simulator."""
-        return Evidence(self.results, group=GROUP)
+        return Evidence(self._by_key, group=GROUP)
 
     @cached_property
-    def _rows(self) -> dict[str, Any]:
-        return {str(key): rows for key, rows in self.results.groupby("key", sort=False).indices.items()}
+    def _by_key(self) -> RunsByKey:
+        return by_key(self.results)
 
     @cached_property
-    def _cache(self) -> dict[str, list[Run]]:
-        return {}
+    def _runs(self) -> Remembered[str, list[Run]]:
+        return Remembered()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All runs as one table."""
+        return self._by_key.table
 
     def keys(self) -> Iterable[str]:
         """Return the names of all configurations."""
-        return self._rows.keys()
+        return self._by_key.keys()
 
     def all_runs(self, key: str) -> list[Run]:
         """Return the runs of a configuration, in the order of the repetitions.
@@ -127,14 +133,12 @@ class Evidence:
         NotMeasured
             There are none.
         """
-        if key not in self._cache:
-            rows = self._rows.get(key)
-            if rows is None:
-                raise NotMeasured(f"There are no runs of {key}.")
-            self._cache[key] = [
-                Run(cast(Mapping[str, Any], row)) for row in self.results.iloc[rows].to_dict("records")
-            ]
-        return self._cache[key]
+        if key not in self._by_key:
+            raise NotMeasured(f"There are no runs of {key}.")
+        return self._runs.of(
+            key,
+            lambda: [Run(cast(Mapping[str, Any], row)) for row in self._by_key[key].to_dict("records")],
+        )
 
     def traced(self, figure: str) -> list[Run]:
         """Return the runs of a figure of windows against time."""
@@ -153,7 +157,7 @@ class Evidence:
             There are none.
         """
         start = f"{self.group}/{figure}/{kind}/"
-        found = sorted(int(key.removeprefix(start)) for key in self._rows if key.startswith(start))
+        found = sorted(int(key.removeprefix(start)) for key in self._by_key if key.startswith(start))
         wanted = self.points.get(figure)
         chosen = [point for point in found if wanted is None or point in wanted]
         if not chosen:
@@ -162,7 +166,7 @@ class Evidence:
 
     def has(self, figure: str) -> bool:
         """Return whether a figure's sweep was run."""
-        return any(key.startswith(f"{self.group}/{figure}/") for key in self._rows)
+        return any(key.startswith(f"{self.group}/{figure}/") for key in self._by_key)
 
     def point(self, figure: str, kind: str, point: int) -> list[Run]:
         """Return the runs of a point of a sweep."""

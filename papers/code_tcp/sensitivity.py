@@ -105,7 +105,7 @@ def study(
         if variation.name in count.variations
     )
     moves = judged_moves(tested, base, varied, concerns=_concerns)
-    usual = evidence.results[evidence.results["key"].astype(str).str.startswith("base/")]
+    usual = evidence.table[evidence.table["key"].astype(str).str.startswith("base/")]
     drawn = placebo_of_misses(
         tested, findings, usual, lambda _: count.moved, lambda rows: replace(base, results=rows), seed=seed
     )

@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from dumbbell.judge.estimate import NotMeasured
+from dumbbell.judge.reads import Remembered, Results
 from dumbbell.judge.runs import KeyedRuns
 
 from . import means
@@ -150,12 +150,9 @@ class Evidence(KeyedRuns):
         Seed of the resampling.
     """
 
-    def __init__(self, results: pd.DataFrame, *, seed: int = 1) -> None:
+    def __init__(self, results: Results, *, seed: int = 1) -> None:
         super().__init__(results, BASE, seed=seed)
-
-    @cached_property
-    def _runs(self) -> dict[str, list[Run]]:
-        return {key: [Run(row) for row in rows] for key, rows in self._records.items()}
+        self._runs: Remembered[str, list[Run]] = Remembered()
 
     def runs(self, name: str) -> list[Run]:
         """Return the runs of a scenario.
@@ -166,10 +163,11 @@ class Evidence(KeyedRuns):
             There are none: the engine lacks what the scenario needs.
         """
         try:
-            return self._runs[self.key(name)][: self._limit]
+            key = self.key(name)
         except NotMeasured as reason:
             lack = means.lacking().get(name)
             raise NotMeasured(f"The engine lacks {lack}." if lack else str(reason)) from None
+        return self._runs.of(key, lambda: [Run(row) for row in self.records(name)])[: self._limit]
 
     def one(self, name: str) -> Run:
         """Return the run of a scenario without random numbers."""

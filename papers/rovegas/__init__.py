@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from dumbbell.claims import Claim, Finding
+from dumbbell.judge.reads import Results
 from dumbbell.papers import ClaimedPaper, Evaluation, PlannedRun, RealTime, Settings
 from dumbbell.papers.real_time import MEASURED
 from dumbbell.report import Section
@@ -53,7 +52,7 @@ class RoVegas(ClaimedPaper[Evidence]):
         sections=lambda _settings, evaluation: [Content(evaluation).testbed()],
     )
 
-    def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
+    def evidence(self, settings: Settings, results: Results, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence for the claims."""
         return Evidence(results, Assumptions(), seed=settings.seed, linux=observed.get(MEASURED))
 

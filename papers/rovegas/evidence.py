@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell.judge.estimate import NotMeasured
+from dumbbell.judge.reads import Results
 from dumbbell.judge.runs import KeyedRuns
 from dumbbell.papers import Measured
 from dumbbell.papers.real_time import runs_of
@@ -66,7 +66,7 @@ class Evidence(KeyedRuns):
 
     def __init__(
         self,
-        results: pd.DataFrame,
+        results: Results,
         base: Assumptions,
         *,
         seed: int = 1,

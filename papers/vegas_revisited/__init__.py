@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
 from dumbbell.claims import Aims, Claim, Finding
+from dumbbell.judge.reads import Results, by_key
 from dumbbell.papers import ClaimedPaper, Evaluation, PlannedRun, Reading, Settings, Steps
 from dumbbell.report import Section
 from dumbbell.sensitivity import Sensitivity
@@ -22,6 +21,7 @@ from . import text_claims as _text_claims  # registers its claims
 from .evidence import Evidence
 from .full_factorial import FullFactorial
 from .register import REGISTER
+from .seen import Seen
 
 __all__ = ["PAPER", "VegasRevisited"]
 
@@ -61,11 +61,11 @@ class VegasRevisited(ClaimedPaper[Evidence]):
         """Return observations from the engine without runs."""
         return observations.observe()
 
-    def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> Evidence:
+    def evidence(self, settings: Settings, results: Results, observed: Mapping[str, Any]) -> Evidence:
         """Return the evidence the claims are judged on."""
         full = plan.replications(settings).table == 50
-        seen = observations.conclude(results)
-        return Evidence(results, seen | dict(observed), seed=settings.seed, full=full)
+        runs = by_key(results)
+        return Evidence(runs, Seen(runs, observed), seed=settings.seed, full=full)
 
     def ceilings(self, findings: Sequence[Finding]) -> Mapping[str, float]:
         """Return the shares of claims that sampling in the paper itself allows, percent."""

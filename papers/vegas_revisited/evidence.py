@@ -11,7 +11,6 @@ import itertools
 import math
 from collections.abc import Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from dumbbell import factorial
 from dumbbell.judge.estimate import NotMeasured
+from dumbbell.judge.reads import Remembered, Results, by_key
 from dumbbell.statistics import Interval, mean_interval, resample_weights, resampled_mean
 
 from .plan import seven_cells
@@ -134,7 +134,7 @@ class Evidence:
     Parameters
     ----------
     results
-        The table of results: ``key``, ``run`` and the columns of `dumbbell.papers.Paper.columns`.
+        The table of results: ``key``, ``run`` and the columns of `dumbbell.papers.Paper.columns`; or the same by key.
     observed
         Observations from traces and single runs, by name.
     seed
@@ -152,7 +152,7 @@ class Evidence:
 
     def __init__(
         self,
-        results: pd.DataFrame,
+        results: Results,
         observed: Mapping[str, Any],
         *,
         seed: int = 1,
@@ -161,23 +161,28 @@ class Evidence:
         resamples: int = RESAMPLES,
         full: bool = True,
     ) -> None:
-        self.results = results
+        self._by_key = by_key(results)
         self.observed = observed
         self._resamples = resamples
         self.full = full
         self._seed = seed
         self._group = group
         self._limit = replications
-        self._designs: dict[tuple[str, str, str, str], FactorEffects] = {}
+        self._designs: Remembered[tuple[str, str, str, str], FactorEffects] = Remembered()
 
-    @cached_property
-    def _by_key(self) -> dict[str, pd.DataFrame]:
-        return {str(key): frame for key, frame in self.results.groupby("key", sort=False)}
+    @property
+    def results(self) -> pd.DataFrame:
+        """All runs as one table."""
+        return self._by_key.table
+
+    def seeds(self, key: str) -> int:
+        """Return the number of seeds that the runs of a key are from; 0 if there are no runs."""
+        return int(self._by_key[key]["seed"].nunique()) if key in self._by_key else 0
 
     def with_group(self, group: str, replications: Mapping[str, int]) -> Evidence:
         """Return the evidence of a variation, or of the tables, at a limited number of replications."""
-        other = Evidence(
-            self.results,
+        return Evidence(
+            self._by_key,
             self.observed,
             seed=self._seed,
             group=group,
@@ -185,8 +190,6 @@ class Evidence:
             resamples=self._resamples,
             full=False,
         )
-        other.__dict__["_by_key"] = self._by_key
-        return other
 
     def names(self) -> KeysView[str]:
         """Return the keys there are runs of."""
@@ -294,23 +297,24 @@ class Evidence:
 
     def _design(self, design: str, metric: str, load: str, background: str) -> FactorEffects:
         identity = (design, metric, load, background)
-        if identity not in self._designs:
-            if design == "phases":
-                names: Sequence[str] = PHASES
-                keys = [self.key(f"cell{cell}", background, load) for cell in CELLS]
-            else:
-                names = tuple("ABCDEFG")
-                keys = [f"seven/{letters or 'none'}|{background}|{load}" for letters in seven_cells()]
-            column = METRICS[metric]
-            means, variances = [], []
-            for key in keys:
-                values = self.runs(key, column)
-                weights = self._weight(key, len(values))
-                first = weights @ values
-                means.append(first)
-                variances.append(np.maximum(weights @ values**2 - first**2, 0.0))
-            self._designs[identity] = _effects(np.array(means), np.array(variances), len(values), names)
-        return self._designs[identity]
+        return self._designs.of(identity, lambda: self._effects_of(*identity))
+
+    def _effects_of(self, design: str, metric: str, load: str, background: str) -> FactorEffects:
+        if design == "phases":
+            names: Sequence[str] = PHASES
+            keys = [self.key(f"cell{cell}", background, load) for cell in CELLS]
+        else:
+            names = tuple("ABCDEFG")
+            keys = [f"seven/{letters or 'none'}|{background}|{load}" for letters in seven_cells()]
+        column = METRICS[metric]
+        means, variances = [], []
+        for key in keys:
+            values = self.runs(key, column)
+            weights = self._weight(key, len(values))
+            first = weights @ values
+            means.append(first)
+            variances.append(np.maximum(weights @ values**2 - first**2, 0.0))
+        return _effects(np.array(means), np.array(variances), len(values), names)
 
     def spread_note(self, metric: str, load: str, background: str) -> str:
         """Return how our spread between runs compares with the paper's, if it differs by more than a quarter."""

@@ -208,8 +208,7 @@ def _stated_size(evidence: Evidence) -> FactorEffects:
 
 def _seeds(evidence: Evidence) -> int:
     """Return the number of seeds of the tables: those of the reproduction and of further replications."""
-    frame = evidence.results
-    return int(frame.loc[frame["key"] == evidence.key("reno", "reno", "low"), "seed"].nunique())
+    return evidence.seeds(evidence.key("reno", "reno", "low"))
 
 
 @claim("VR-EX-04")

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dumbbell.judge.estimate import NotMeasured
+from dumbbell.judge.reads import Remembered, Results, by_key
 from dumbbell.papers import Measured
 from dumbbell.papers.real_time import runs_of
 from dumbbell.traces import StepFunction
@@ -23,7 +24,7 @@ class Evidence:
     Parameters
     ----------
     results
-        One row for each run: ``key``, ``run`` and the columns of `reduction.COLUMNS`.
+        One row for each run: ``key``, ``run`` and the columns of `reduction.COLUMNS`; or the same by key.
     reading
         Name of the reading; empty for the main one.
     only
@@ -34,27 +35,29 @@ class Evidence:
 
     def __init__(
         self,
-        results: pd.DataFrame,
+        results: Results,
         reading: str = "",
         only: dict[str, int] | None = None,
         *,
         linux: Measured | None = None,
     ) -> None:
-        self.results = results
+        self._by_key = by_key(results)
         self.linux = linux
+        self._only = only
+        self._ordered: Remembered[str, pd.DataFrame] = Remembered()
         mark = f"{reading}|" if reading else ""
-        self._runs: dict[str, pd.DataFrame] = {}
-        for key, rows in results.groupby("key", sort=False):
-            name = str(key)
-            if reading and name.startswith(mark):
-                name = name.removeprefix(mark)
-            elif reading or "|" in name:
-                continue
-            ordered = rows.sort_values("run")
-            if only is None:
-                self._runs[name] = ordered
-            elif name in only:
-                self._runs[name] = ordered.head(only[name])
+        # The key of each configuration of the reading.
+        self._keys: dict[str, str] = {}
+        for key in self._by_key:
+            name = key.removeprefix(mark)
+            is_of_reading = key.startswith(mark) if reading else "|" not in key
+            if is_of_reading and (only is None or name in only):
+                self._keys[name] = key
+
+    @property
+    def results(self) -> pd.DataFrame:
+        """All runs as one table."""
+        return self._by_key.table
 
     @cached_property
     def kernel(self) -> Evidence:
@@ -63,7 +66,7 @@ class Evidence:
 
     def counts(self) -> dict[str, int]:
         """Return the number of runs of each key."""
-        return {key: len(rows) for key, rows in self._runs.items()}
+        return {key: len(self.runs(key)) for key in self._keys}
 
     def runs(self, key: str) -> pd.DataFrame:
         """Return the runs of a key, in their order.
@@ -73,9 +76,10 @@ class Evidence:
         NotMeasured
             There are none.
         """
-        if key not in self._runs:
+        if key not in self._keys:
             raise NotMeasured(f"There are no runs of {key}.")
-        return self._runs[key]
+        ordered = self._ordered.of(key, lambda: self._by_key[self._keys[key]].sort_values("run"))
+        return ordered if self._only is None else ordered.head(self._only[key])
 
     def each(self, key: str, column: str) -> list[Values]:
         """Return a column's list of each run.
@@ -110,7 +114,7 @@ class Evidence:
         NotMeasured
             No key begins so.
         """
-        points = {key.removeprefix(f"{prefix}/") for key in self._runs if key.startswith(f"{prefix}/")}
+        points = {key.removeprefix(f"{prefix}/") for key in self._keys if key.startswith(f"{prefix}/")}
         if not points:
             raise NotMeasured(f"There are no runs of {prefix}.")
         return sorted(points, key=float)

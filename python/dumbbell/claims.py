@@ -11,6 +11,7 @@ row in the file names it and its arguments. A `Register` connects statements, me
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import math
@@ -39,6 +40,7 @@ from dumbbell.errors import refusal
 from dumbbell.judge import rule
 from dumbbell.judge.bound import Bound
 from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
+from dumbbell.judge.reads import Reads, recorded
 
 Kind = Literal["value", "ratio", "ordering", "sign", "shape"]
 Verdict = Literal["reproduced", "not-reproduced", "undecided", "not-checkable", "awaits-testbed"]
@@ -478,6 +480,8 @@ class Finding:
         Share of resamples in which an inequality holds; ``None`` where nothing was resampled.
     why
         Why the verdict is what it is.
+    reads
+        The keys of the runs that it was judged on, by the origin of the runs; see `dumbbell.judge.reads`.
     """
 
     claim: Claim[Any]
@@ -488,6 +492,7 @@ class Finding:
     high: float | None
     support: float | None
     why: str
+    reads: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     @property
     def is_judged(self) -> bool:
@@ -537,6 +542,10 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
+def _plain(read: Reads) -> dict[str, tuple[str, ...]]:
+    return {origin: tuple(keys) for origin, keys in read.items()}
+
+
 VERDICTS: Mapping[rule.Verdict, Verdict] = {
     "holds": "reproduced",
     "does not hold": "not-reproduced",
@@ -559,7 +568,7 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
     for claim in claims:
         try:
             # A resample without events divides by zero; the result is not a number and is below nothing.
-            with np.errstate(divide="ignore", invalid="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"), recorded() as read:
                 outcome = claim.measure(evidence)
         except NotMeasured as reason:
             findings.append(
@@ -572,6 +581,7 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
                     high=None,
                     support=None,
                     why=str(reason),
+                    reads=_plain(read),
                 )
             )
             continue
@@ -586,6 +596,7 @@ def judge(claims: Iterable[Claim[E]], evidence: E) -> list[Finding]:
                 high=_known(outcome.high),
                 support=_known(outcome.support),
                 why=judgement.why,
+                reads=_plain(read),
             )
         )
     return findings

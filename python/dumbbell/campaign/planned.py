@@ -141,6 +141,10 @@ class PlannedRuns(Generic[P]):
 
         make([self.plan[row] for row in rows.index], keep)
 
+    def kept(self) -> pd.DataFrame:
+        """Return the stored runs, of this plan and of others."""
+        return self.store.frame()
+
     def results(self, columns: Iterable[str], *, how: Literal["left", "inner"] = "left") -> pd.DataFrame:
         """Return the stored results of the planned runs, one row for each in the order of the plan.
 
@@ -151,7 +155,7 @@ class PlannedRuns(Generic[P]):
         how
             ``"left"`` for all planned runs, ``"inner"`` for stored ones.
         """
-        kept = self.store.frame()
+        kept = self.kept()
         results: pd.DataFrame = self.wanted.merge(kept, on=INDEX, how=how, validate="many_to_one")
         return results.reindex(columns=["key", "stage", *INDEX, *columns])
 

@@ -302,9 +302,18 @@ class Store:
         checksum = hashlib.blake2b("\n".join([self.place.name, *names]).encode(), digest_size=16).hexdigest()
         return (json.dumps({"parts": list(names), "checksum": checksum}, indent=1) + "\n").encode()
 
-    def frame(self) -> pd.DataFrame:
-        """Return all stored runs: the columns of `INDEX` and the reduced ones, lists as NumPy arrays."""
-        frame: pd.DataFrame = self.table().to_pandas()
+    def frame(self, hashes: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return stored runs: the columns of `INDEX` and the reduced ones, lists as NumPy arrays.
+
+        Parameters
+        ----------
+        hashes
+            Those of the scenarios whose runs to return; all by default.
+        """
+        table = self.table()
+        if hashes is not None:
+            table = table.filter(pc.is_in(table["hash"], pa.array(hashes, pa.string())))
+        frame: pd.DataFrame = table.to_pandas()
         return frame
 
     def table(self) -> pa.Table:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -45,9 +47,51 @@ SeedsOption = Annotated[
 ]
 
 
+ClaimOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--claim",
+        metavar="ID",
+        help="Judge this claim alone, on the runs it rests on; may be repeated.",
+    ),
+]
+ExportOption = Annotated[
+    Path | None,
+    typer.Option("--export", metavar="FILE", help="With --claim: write the scenario of one of its runs."),
+]
+KeyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--key", metavar="KEY", help="With --export: key of the run; default: the claim's first one."
+    ),
+]
+PlaceOption = Annotated[
+    int | None,
+    typer.Option(
+        "--run",
+        metavar="N",
+        min=0,
+        help="With --export: number of the run among those of its key; default: 0.",
+    ),
+]
+FurtherOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--further",
+        metavar="SEED:STAGE",
+        help="With --claim: runs that a report added for undecided claims, as it states them; may be repeated.",
+    ),
+]
+
+
 def reproduce(
     paper: PaperArgument,
     experiment: ExperimentOption = None,
+    claim: ClaimOption = None,
+    export: ExportOption = None,
+    key: KeyOption = None,
+    run: PlaceOption = None,
+    further: FurtherOption = None,
     testbed: TestbedOption = False,
     record: RecordOption = False,
     quick: QuickOption = False,
@@ -61,7 +105,11 @@ def reproduce(
     fresh: Fresh = False,
     folder: Papers = None,
 ) -> None:
-    """Reproduce a paper, or all papers, and write reports."""
+    """Reproduce a paper, or all papers, and write reports; or judge single claims of a paper."""
+    if export is None:
+        _refuse("--export FILE", {"--key": key, "--run": run})
+    if not claim:
+        _refuse("--claim ID", {"--export": export, "--further": further})
     if record and not testbed:
         raise refusal("--record", "alone", "--testbed --record", problem="has no effect", quoted=False)
     settings: dict[str, Any] = {
@@ -74,7 +122,18 @@ def reproduce(
         "fresh": fresh,
         "papers": folder,
     }
-    if testbed:
+    if claim:
+        _claims(
+            paper,
+            claim,
+            refused={"--experiment": experiment, "--testbed": testbed or None, "--fresh": fresh or None},
+            further=further or (),
+            export=None if export is None else papers.Export(file=export, key=key, run=run or 0),
+            seeds=seeds,
+            on=scheduler,
+            **{name: value for name, value in settings.items() if name != "fresh"},
+        )
+    elif testbed:
         without_effect = {"--experiment": experiment, "--seeds": seeds, "--scheduler": scheduler}
         for option, value in without_effect.items():
             if value is not None:
@@ -91,6 +150,23 @@ def reproduce(
             note("error: " + " ".join(failure.split()))
         if overview.failures:
             raise typer.Exit(UNFINISHED)
+
+
+def _refuse(needed: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that have no effect without another one."""
+    for option, value in options.items():
+        if value is not None and value != []:
+            raise refusal(option, "alone", f"{needed} {option}", problem="has no effect", quoted=False)
+
+
+def _claims(paper: str, claims: Sequence[str], *, refused: Mapping[str, Any], **settings: Any) -> None:
+    """Judge single claims; see `dumbbell.papers.reproduce_claims`."""
+    if paper == ALL:
+        raise refusal("paper", paper, "one paper with --claim", problem="is not one paper")
+    for option, value in refused.items():
+        if value is not None:
+            raise refusal(option, value, "no such option with --claim", problem="has no effect")
+    papers.reproduce_claims(paper, claims, **settings)
 
 
 def _on_testbed(paper: str, **settings: Any) -> None:

@@ -2,20 +2,27 @@
 
 A key is ``group|name``. The runs of a variation are a group; what a variation did not run is taken from the base. Runs of one
 number share their random numbers in every configuration, so that they are drawn together.
+
+Which keys a claim rests on is recorded while it is judged: see `dumbbell.judge.reads`.
 """
 
 from __future__ import annotations
 
 from copy import copy
-from functools import cached_property
 from typing import Any, Self
 
 import pandas as pd
 
 from dumbbell.judge.estimate import NotMeasured, Values
+from dumbbell.judge.reads import Remembered, Results, RunsByKey, by_key
 from dumbbell.statistics import resample_weights, resampled_mean
 
 Row = dict[str, Any]
+
+
+def rows_of(runs: pd.DataFrame) -> list[Row]:
+    """Return runs as plain rows."""
+    return [{str(name): value for name, value in row.items()} for row in runs.to_dict("records")]
 
 
 class KeyedRuns:
@@ -24,7 +31,7 @@ class KeyedRuns:
     Parameters
     ----------
     results
-        One row for each run: ``key``, ``run`` and further columns.
+        One row for each run: ``key``, ``run`` and further columns; or the same by key.
     base
         The group of the runs that are not varied.
     group
@@ -36,25 +43,20 @@ class KeyedRuns:
     """
 
     def __init__(
-        self, results: pd.DataFrame, base: str, *, group: str = "", seed: int = 1, resamples: int = 400
+        self, results: Results, base: str, *, group: str = "", seed: int = 1, resamples: int = 400
     ) -> None:
-        self.results = results
+        self._by_key: RunsByKey = by_key(results)
+        self._rows: Remembered[str, list[Row]] = Remembered()
         self.base_group = base
         self.group = group or base
         self._seed = seed
         self._resamples = resamples
         self._limit: int | None = None
 
-    @cached_property
-    def _by_key(self) -> dict[str, pd.DataFrame]:
-        return {str(key): rows for key, rows in self.results.groupby("key", sort=False)}
-
-    @cached_property
-    def _records(self) -> dict[str, list[Row]]:
-        return {
-            key: [{str(name): value for name, value in row.items()} for row in rows.to_dict("records")]
-            for key, rows in self._by_key.items()
-        }
+    @property
+    def results(self) -> pd.DataFrame:
+        """All runs as one table."""
+        return self._by_key.table
 
     def of_group(self, group: str, limit: int | None = None) -> Self:
         """Return the runs seen from another group, at most `limit` of each configuration."""
@@ -86,7 +88,8 @@ class KeyedRuns:
 
     def records(self, name: str) -> list[Row]:
         """Return the runs of a configuration as plain rows; raises as `key`."""
-        return self._records[self.key(name)][: self._limit]
+        key = self.key(name)
+        return self._rows.of(key, lambda: rows_of(self._by_key[key]))[: self._limit]
 
     def names(self, prefix: str = "") -> list[str]:
         """Return the configurations of the base whose names begin so."""

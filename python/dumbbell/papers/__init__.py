@@ -18,6 +18,7 @@ from __future__ import annotations
 from dumbbell.campaign import Interrupted
 from dumbbell.papers.claimed import ClaimedPaper
 from dumbbell.papers.on_testbed import reproduce_on_testbed
+from dumbbell.papers.one_claim import Export, JudgedClaims, reproduce_claims
 from dumbbell.papers.overview import Overview, reproduce_all
 from dumbbell.papers.paper import (
     Evaluation,
@@ -38,7 +39,9 @@ from dumbbell.papers.reproduction import Reproduction, reproduce
 __all__ = [
     "ClaimedPaper",
     "Evaluation",
+    "Export",
     "Interrupted",
+    "JudgedClaims",
     "Measured",
     "Overview",
     "Paper",
@@ -54,5 +57,6 @@ __all__ = [
     "load",
     "reproduce",
     "reproduce_all",
+    "reproduce_claims",
     "reproduce_on_testbed",
 ]

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import pandas as pd
 
 from dumbbell.claims import Claim, Finding, Register, judge
+from dumbbell.judge.reads import Results
 from dumbbell.papers.paper import Evaluation, Paper, Settings
 from dumbbell.papers.readings import Reading
 from dumbbell.sensitivity import Sensitivity
@@ -33,8 +34,12 @@ class ClaimedPaper(Paper, Generic[E]):
         return self.register.claims()
 
     @abstractmethod
-    def evidence(self, settings: Settings, results: pd.DataFrame, observed: Mapping[str, Any]) -> E:
-        """Return the evidence for the claims."""
+    def evidence(self, settings: Settings, results: Results, observed: Mapping[str, Any]) -> E:
+        """Return the evidence for the claims, from a table of results or from runs by key.
+
+        It looks runs up with `dumbbell.judge.reads.by_key`: the keys that a claim's measure looks up are those it rests on.
+        What it keeps between claims is `dumbbell.judge.reads.Remembered`.
+        """
 
     @abstractmethod
     def study(

@@ -20,6 +20,26 @@ MOST = 2
 """Seeds added at most."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Runs added for undecided claims: some stages of the plan of a further seed.
+
+    Parameters
+    ----------
+    seed
+        The seed.
+    stages
+        Names of the stages.
+    """
+
+    seed: int
+    stages: frozenset[str]
+
+    def settings(self, settings: Settings) -> Settings:
+        """Return how the paper is reproduced with the seed alone."""
+        return replace(settings, seed=self.seed, seeds=1, sensitivity=False)
+
+
 @dataclass(kw_only=True)
 class Further:
     """The replications that were added.
@@ -30,6 +50,8 @@ class Further:
         Their results, by seed.
     seeds
         The seeds added.
+    stages
+        The stages of the plan that each of them repeated.
     undecided
         Number of undecided measured claims that further replications may decide: before, and after each seed added.
     runs, reused
@@ -40,6 +62,7 @@ class Further:
 
     tables: list[pd.DataFrame] = field(default_factory=list)
     seeds: list[int] = field(default_factory=list)
+    stages: list[frozenset[str]] = field(default_factory=list)
     undecided: list[int] = field(default_factory=list)
     runs: int = 0
     reused: int = 0
@@ -52,7 +75,16 @@ class Further:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the seeds, runs and undecided claims as plain data."""
-        return {"seeds": self.seeds, "runs": self.runs, "undecided": self.undecided}
+        return {
+            "seeds": self.seeds,
+            "stages": [sorted(names) for names in self.stages],
+            "runs": self.runs,
+            "undecided": self.undecided,
+        }
+
+    def parts(self) -> list[Part]:
+        """Return which runs were added."""
+        return [Part(seed=seed, stages=names) for seed, names in zip(self.seeds, self.stages, strict=True)]
 
 
 def decide(
@@ -94,13 +126,14 @@ def decide(
         if not needed or len(further.seeds) == MOST:
             return further
         seed = (settings.seed + settings.seeds + len(further.seeds)) % SEEDS
-        alone = replace(settings, seed=seed, seeds=1, sensitivity=False)
-        added = PaperRuns(work.paper, alone, work.store, stages=needed)
+        part = Part(seed=seed, stages=frozenset(needed))
+        added = PaperRuns(work.paper, part.settings(settings), work.store, stages=part.stages)
         added.announce(display)
         display.further(added.total, added.reused)
         added.complete(display, client)
         further.tables += added.tables()
         further.seeds.append(seed)
+        further.stages.append(part.stages)
         further.runs += added.total
         further.reused += added.reused
         further.times |= {f"{stage}, seed {seed}": seconds for stage, seconds in added.times.items()}

@@ -34,6 +34,7 @@ from dumbbell.campaign.planned import Keep
 from dumbbell.campaign.real_time import in_real_time
 from dumbbell.files import replacing
 from dumbbell.judge.estimate import AwaitsTestbed, NotMeasured, Outcome
+from dumbbell.judge.reads import RunsByKey, by_key
 from dumbbell.papers.paper import Paper, PlannedRun, RealTime, Settings, Stage
 from dumbbell.runs import Job, Runs
 from dumbbell.scenario import Scenario
@@ -172,8 +173,8 @@ def _kept(result: RealTimeRun) -> dict[str, str]:
     return {RESULTS: result.to_json()}
 
 
-def runs_of(measured: Measured | None) -> pd.DataFrame:
-    """Return the results of runs in real time.
+def runs_of(measured: Measured | None) -> RunsByKey:
+    """Return the results of runs in real time, by key.
 
     Raises
     ------
@@ -182,7 +183,7 @@ def runs_of(measured: Measured | None) -> pd.DataFrame:
     """
     if measured is None:
         raise NotMeasured("There are no runs in real time.")
-    return measured.results
+    return by_key(measured.results, origin=MEASURED)
 
 
 def origin_of(measured: Measured | None) -> str:

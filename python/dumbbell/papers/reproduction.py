@@ -21,6 +21,9 @@ from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import refusal
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.papers import nulls
+from dumbbell.papers.claim_details import ClaimDetails, Repeat
+from dumbbell.papers.claim_runs import KeyRuns, runs_by_key
+from dumbbell.papers.claimed import ClaimedPaper
 from dumbbell.papers.further import Further, decide
 from dumbbell.papers.paper import Evaluation, Paper, Settings, experiment_of, load
 from dumbbell.papers.real_time import MEASURED, Measured, measured_of
@@ -142,6 +145,11 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
+def default_seeds(*, quick: bool) -> int:
+    """Return the number of seeds of a paper without a statement."""
+    return QUICK_SEEDS if quick else FULL_SEEDS
+
+
 def settings_of(
     *,
     quick: bool,
@@ -160,13 +168,12 @@ def settings_of(
     """
     if threads is not None and on is not None:
         raise refusal("threads", threads, "none with a cluster")
-    default = QUICK_SEEDS if quick else FULL_SEEDS
     return Settings(
         quick=quick,
         runs=None if runs is None else whole_number("runs", runs, 2, MOST_REPLICATIONS),
         seed=whole_number("seed", seed, 0, LARGEST_SEED),
         threads=thread_count(threads),
-        seeds=default if seeds is None else whole_number("seeds", seeds, 1, MAX_SEEDS),
+        seeds=default_seeds(quick=quick) if seeds is None else whole_number("seeds", seeds, 1, MAX_SEEDS),
     )
 
 
@@ -215,6 +222,7 @@ def finish(
         scoreboard=claims.scoreboard(findings, paper.aims),
         headline=_headline(judged.headline),
         claims=_claim_rows(findings),
+        details=[one.row() for one in _details(work, judged)],
         sections=sections,
         notice=paper.notice(settings),
         home=home,
@@ -252,6 +260,8 @@ class _Judged:
         When judging began, by the monotonic clock, s.
     step
         Marks a part of it as done.
+    runs
+        The runs by key.
     """
 
     evaluation: Evaluation[Any]
@@ -260,6 +270,7 @@ class _Judged:
     added: Further
     start: float
     step: Callable[[], None]
+    runs: Mapping[str, KeyRuns]
 
 
 def _judged(work: PaperRuns, measured: Measured | None, display: Display, client: Client | None) -> _Judged:
@@ -288,7 +299,20 @@ def _judged(work: PaperRuns, measured: Measured | None, display: Display, client
         added=added,
         start=start,
         step=step,
+        runs=runs_by_key([*tables, *added.tables]),
     )
+
+
+def _details(work: PaperRuns, judged: _Judged) -> list[ClaimDetails]:
+    """Return what the report and its data say of each claim."""
+    repeat = Repeat(
+        paper=work.paper.name,
+        settings=work.settings,
+        default_seeds=default_seeds(quick=work.settings.quick),
+        further=judged.added.parts(),
+        is_offered=isinstance(work.paper, ClaimedPaper) and "/" not in work.paper.name,
+    )
+    return [ClaimDetails.of(finding, judged.runs, repeat) for finding in judged.evaluation.findings]
 
 
 def _facts(
@@ -345,7 +369,8 @@ def _data(
             "testbed": None if measured is None else measured.to_dict(),
             "facts": dict(facts),
             "warnings": work.store.warnings,
-            "claims": [finding.to_dict() for finding in evaluation.findings],
+            "claims": [one.to_dict() for one in _details(work, judged)],
+            "runs_by_key": {key: run.to_dict() for key, run in judged.runs.items()},
         }
     )
     return data

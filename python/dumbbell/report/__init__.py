@@ -200,6 +200,7 @@ def render(
     claims: Sequence[Mapping[str, Any]],
     sections: Sequence[Section],
     headline: Sequence[str] = (),
+    details: Sequence[Mapping[str, Any]] = (),
     notice: str = "",
     home: str = "",
 ) -> str:
@@ -223,6 +224,10 @@ def render(
         The rest of the report.
     headline
         The shares of printed claims that hold, a line for each group of claims.
+    details
+        One mapping for each claim, whose part of the report opens under its anchor: ``anchor``, ``id``, ``verdict``,
+        ``source``, ``statement``, ``paper``, ``estimate``, ``n``, ``rule``, ``scenario``, ``runs`` (lines of text),
+        ``origin``, ``commands`` (pairs of purpose and command).
     notice
         A remark shown above everything else, for instance that few replications were used.
     home
@@ -238,6 +243,8 @@ def render(
             scoreboard=scoreboard,
             headline=headline,
             claims=claims,
+            details=details,
+            anchors={row["id"]: row["anchor"] for row in details},
             sections=sections,
             notice=notice,
             home=home,
