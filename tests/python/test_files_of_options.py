@@ -29,6 +29,7 @@ from dumbbell import files, testbed
 from dumbbell.caller import become_caller, user_of_children
 from dumbbell.cli import app
 from dumbbell.errors import ResultsError, ScenarioError
+from small_claimed_paper import write_small_claims
 from small_paper import SMALL, forget_papers, write_paper
 from small_peer import write_peers
 from test_testbed import ANSWER
@@ -62,6 +63,10 @@ FILES = {
     ("run", "qlog"): Option("run HERE/s.toml --qlog PATH"),
     ("why", "html"): Option("why HERE/s.toml --flow fg --at 1s --html PATH", ".html"),
     ("trace import", "output"): Option("trace import HERE/rates.csv --output PATH"),
+    ("reproduce", "export"): Option(
+        "reproduce small-claims --quick --claim S-1 --papers HERE/papers --output HERE/results --export PATH",
+        ".toml",
+    ),
     ("testbed run", "pcap"): Option("testbed run HERE/s.toml --pcap PATH"),
 }
 
@@ -160,6 +165,7 @@ def here(tmp_path, two_hosts, monkeypatch) -> Path:
     (tmp_path / "traced.json").write_text(json.dumps(traced), encoding="utf-8")
     (tmp_path / "rates.csv").write_text("time_s,rate_mbps\n0,10\n1,20\n", encoding="utf-8")
     write_paper(tmp_path / "papers", "small-paper", SMALL)
+    write_small_claims(tmp_path / "papers")
     write_peers(tmp_path / "peers")
     binary = tmp_path / "dumbbell-testbed"
     binary.write_text(

@@ -6,13 +6,16 @@ Which keys a claim rests on is recorded while it is judged, see `dumbbell.judge.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from dumbbell.campaign import Display, PlannedRuns, Store
+from dumbbell.campaign.store import INDEX
 from dumbbell.claims import Finding
 from dumbbell.judge.reads import SIMULATED, RunsByKey
 from dumbbell.papers.further import Part
@@ -157,6 +160,45 @@ class DemandedRuns:
     def by_key(self) -> RunsByKey:
         """Return the runs by key, each made when it is looked up."""
         return RunsByKey(list(self._planned), self._rows, lambda: self._of(list(self._planned)))
+
+    def expect(self, read: Callable[[RunsByKey], object]) -> None:
+        """Make the runs that a function looks up in few batches, which is faster than one key after the other.
+
+        The function gets runs without values until they are made, and is called again after each batch. An error that
+        missing values cause ends a call early; its later keys are made when they are looked up.
+
+        Parameters
+        ----------
+        read
+            Looks up runs by key.
+        """
+        wanted: dict[str, None] = {}
+
+        def rows(key: str) -> pd.DataFrame:
+            if key in self._made:
+                return self._made[key]
+            wanted[key] = None
+            return self._blank(key)
+
+        while True:
+            wanted.clear()
+            with warnings.catch_warnings(), suppress(Exception):
+                warnings.simplefilter("ignore")
+                read(RunsByKey(list(self._planned), rows, pd.DataFrame))
+            if not wanted:
+                return
+            for key, made in self._of(list(wanted)).groupby("key", sort=False):
+                self._made[str(key)] = made
+
+    def _blank(self, key: str) -> pd.DataFrame:
+        """Return rows without values for the runs of a key."""
+        runs = [run for plan in self._planned[key] for run in plan]
+        draws = _distinct((run.seed, run.run) for run in runs)
+        named = [
+            {"key": key, "stage": runs[0].stage, "seed": seed, "run": place}
+            for place, (seed, _) in enumerate(draws)
+        ]
+        return pd.DataFrame(named).reindex(columns=["key", "stage", *INDEX, *self.paper.columns])
 
     def _rows(self, key: str) -> pd.DataFrame:
         if key not in self._made:

@@ -215,6 +215,10 @@ def _judged(
             measured = measured_of(paper, place)
             if measured is not None:
                 observed[MEASURED] = measured
+            for claim in chosen:
+                work.expect(
+                    lambda runs, claim=claim: judge([claim], paper.evidence(settings, runs, observed))
+                )
             findings = judge(chosen, paper.evidence(settings, work.by_key(), observed))
         except KeyboardInterrupt as interruption:
             raise interrupted(works, store.place) from interruption
