@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from dumbbell.campaign.planned import interrupted, runs_text
 from dumbbell.claims import Claim, judge
 from dumbbell.errors import refusal
 from dumbbell.files import plain, prepare, write_text
-from dumbbell.judge.reads import SIMULATED
+from dumbbell.judge.reads import SIMULATED, RunsByKey
 from dumbbell.papers.claim_details import ClaimDetails, Repeat, run_commands
 from dumbbell.papers.claim_runs import DemandedRuns
 from dumbbell.papers.claimed import ClaimedPaper
@@ -216,9 +217,7 @@ def _judged(
             if measured is not None:
                 observed[MEASURED] = measured
             for claim in chosen:
-                work.expect(
-                    lambda runs, claim=claim: judge([claim], paper.evidence(settings, runs, observed))
-                )
+                work.expect(partial(_looked_up, paper, settings, observed, claim))
             findings = judge(chosen, paper.evidence(settings, work.by_key(), observed))
         except KeyboardInterrupt as interruption:
             raise interrupted(works, store.place) from interruption
@@ -230,6 +229,17 @@ def _judged(
         known = work.known(finding.reads.get(SIMULATED, ()))
         details.append(ClaimDetails.of(finding, known, repeat))
     return details, work
+
+
+def _looked_up(
+    paper: ClaimedPaper[Any],
+    settings: Settings,
+    observed: Mapping[str, Any],
+    claim: Claim[Any],
+    runs: RunsByKey,
+) -> None:
+    """Look up the runs that a claim rests on."""
+    judge([claim], paper.evidence(settings, runs, observed))
 
 
 def _exported(
