@@ -239,7 +239,12 @@ def test_undecided_claims_get_further_seeds_until_they_are_decided(folder, tmp_p
     monkeypatch.setattr(type(paper), "spread", 0.8, raising=False)
     request = {"papers": folder, "quiet": True, "seed": 4, "seeds": 1}
     done = papers.reproduce("small-paper", output=tmp_path / "out", **request).data
-    assert done["further_replications"] == {"seeds": [5, 6], "runs": 6, "undecided": [1, 1, 0]}
+    assert done["further_replications"] == {
+        "seeds": [5, 6],
+        "stages": [["runs"], ["runs"]],
+        "runs": 6,
+        "undecided": [1, 1, 0],
+    }
     assert done["runs"] == 9
     assert [claim["verdict"] for claim in done["claims"]] == ["reproduced", "reproduced"]
     assert done["seeds"] == done["score"]["measured"]["values"]["seeds"] == 1
