@@ -226,7 +226,7 @@ def render(
         The shares of printed claims that hold, a line for each group of claims.
     details
         One mapping for each claim, whose part of the report opens under its anchor: ``anchor``, ``id``, ``verdict``,
-        ``source``, ``statement``, ``paper``, ``estimate``, ``n``, ``rule``, ``scenario``, ``runs`` (lines of text),
+        ``source``, ``statement``, ``paper``, ``estimate``, ``n``, ``rule``, ``class``, ``scenario``, ``runs`` (lines of text),
         ``origin``, ``commands`` (pairs of purpose and command).
     notice
         A remark shown above everything else, for instance that few replications were used.
