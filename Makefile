@@ -46,7 +46,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale bench-alone fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
+.PHONY: help figure website lab lab-test reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale bench-alone fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
 .DELETE_ON_ERROR:
 
 # One target after the other, except for pairs of which one uses a single core.
@@ -60,9 +60,10 @@ help:
 	@echo "make figure         build everything and draw a first run: results/first/picture.png"
 	@echo "make quick          build everything and reproduce every paper with fewer replications"
 	@echo "make reproduce      the same with all replications; PAPER=NAME reproduces one paper"
-	@echo "make test           run all checks: fmt tidy licences advisories lint rust python tutorials website; each is also a target"
+	@echo "make test           run all checks: fmt tidy licences advisories lint rust python tutorials lab-test website; each is also a target"
 	@echo "make check          check what differs from main or BASE in about a minute: lints, and the tests nearest to it"
 	@echo "make website        build the site, with the gallery, the notebooks and the interface, in results/website/site"
+	@echo "make lab            build the page with the engine as WebAssembly in results/website/lab; needs node and npm"
 	@echo "make cross-validate run the same scenarios in Dumbbell and in ns-2 (PEER=ns3: ns-3); cross-validate-smoke: a subset"
 	@echo "make evaluate       evaluate ALGORITHM=$(ALGORITHM) by RFC 9743 with fewer replications"
 	@echo "make bench          measure delivered packets per CPU second; bench-smoke: a short measurement"
@@ -117,7 +118,8 @@ test: builds fmt tidy licences advisories
 	@$(TOGETHER) lint-rust $(STAMPS)/engine
 	@$(TOGETHER) lint-python rust
 	@$(MAKE) --no-print-directory python
-	@$(TOGETHER) tutorials website
+	@$(TOGETHER) tutorials lab-test
+	@$(MAKE) --no-print-directory website
 	@echo "make test: all checks passed"
 
 # What a change can break, in about a minute; docs/development.md tells what is left out.
@@ -175,7 +177,15 @@ python: $(STAMPS)/engine $(STAMPS)/test-packages
 tutorials: $(STAMPS)/engine $(STAMPS)/test-packages
 	$(BIN)/pytest tests/tutorials --numprocesses auto --dist loadfile
 
-# Uses the figures and notebooks that the tests have made, if they are newer than their sources.
+# The page with the engine as WebAssembly. Where a tool is missing, it is skipped and says so.
+lab:
+	@website/lab/build.sh
+
+# In Node, and in Chromium where there is one.
+lab-test: lab
+	@website/lab/test.sh
+
+# Uses the figures and notebooks that the tests have made, if they are newer than their sources, and the lab if it is built.
 website: $(STAMPS)/engine $(STAMPS)/test-packages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import algorithms
 import draw
 import gallery
+import labpage
 import navigation
 import notebooks
 import reference
@@ -25,7 +26,12 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Draw what is out of date, and add all pages."""
     draw.draw()
     made: Iterator[tuple[str, str | bytes]] = chain(
-        repository.pages(), gallery.pages(), notebooks.pages(), algorithms.pages(), reference.pages()
+        repository.pages(),
+        gallery.pages(),
+        notebooks.pages(),
+        algorithms.pages(),
+        reference.pages(),
+        labpage.files(),
     )
     files.append(
         File.generated(
@@ -49,4 +55,6 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
             files.append(File.generated(config, uri, content=text))
         return uri
 
+    if page.file.src_uri == "lab.md":
+        markdown = labpage.opened(markdown)
     return repository.relinked(markdown, page.file.src_uri, shown)

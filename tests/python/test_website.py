@@ -2,6 +2,7 @@
 
 import algorithms
 import draw
+import labpage
 import navigation
 import pytest
 import reference
@@ -80,3 +81,14 @@ def test_the_interface_has_a_page_for_every_module_of_a_public_name():
     owners = {value.__module__ for value in values if hasattr(value, "__module__")}
     documented = (*reference.MODULES, "_engine")
     assert [owner for owner in owners if not owner.startswith(documented)] == []
+
+
+def test_the_site_has_the_lab_where_it_is_built(tmp_path, monkeypatch):
+    monkeypatch.setattr(labpage, "BUILT", tmp_path)
+    text = "# The lab\n\nA page.\n"
+    assert (list(labpage.files()), labpage.opened(text)) == ([], text)
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "index.html").write_text("page")
+    (tmp_path / "examples" / "red.toml").write_text("scenario")
+    assert [place for place, _ in labpage.files()] == ["lab/page/examples/red.toml", "lab/page/index.html"]
+    assert labpage.opened(text).startswith("# The lab\n\n[Open the lab](lab/page/index.html)")

@@ -7,7 +7,7 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, LargeStringArray, StringArray, StructArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Field};
-use dumbbell_sim::outcome::Percentiles;
+use dumbbell_sim::columns::{Column, FLOWS, LINKS};
 use dumbbell_sim::quantity::Measure;
 use dumbbell_sim::trace::{FlowEvent, Recording, TransferRow};
 use dumbbell_sim::{FlowOutcome, LinkOutcome, Outcome};
@@ -88,24 +88,19 @@ impl ArrowColumns {
 struct Rows<'a, T>(Vec<(u32, &'a Outcome, &'a T)>);
 
 impl<T> Rows<'_, T> {
-    fn u64(&self, value: impl Fn(&T) -> u64) -> ArrayRef {
-        Arc::new(UInt64Array::from_iter_values(self.0.iter().map(|row| value(row.2))))
+    fn column(&self, column: &Column<T>) -> ArrayRef {
+        let rows = self.0.iter().map(|row| row.2);
+        match column {
+            Column::Text(value) => Arc::new(StringArray::from_iter_values(rows.map(value))),
+            Column::Whole(value) => Arc::new(UInt64Array::from_iter_values(rows.map(value))),
+            Column::MaybeWhole(value) => Arc::new(rows.map(value).collect::<UInt64Array>()),
+            Column::Real(value) => Arc::new(Float64Array::from_iter_values(rows.map(value))),
+            Column::MaybeReal(value) => Arc::new(rows.map(value).collect::<Float64Array>()),
+        }
     }
 
-    fn f64(&self, value: impl Fn(&T) -> f64) -> ArrayRef {
-        Arc::new(Float64Array::from_iter_values(self.0.iter().map(|row| value(row.2))))
-    }
-
-    fn maybe(&self, value: impl Fn(&T) -> Option<f64>) -> ArrayRef {
-        Arc::new(self.0.iter().map(|row| value(row.2)).collect::<Float64Array>())
-    }
-
-    fn maybe_u64(&self, value: impl Fn(&T) -> Option<u64>) -> ArrayRef {
-        Arc::new(self.0.iter().map(|row| value(row.2)).collect::<UInt64Array>())
-    }
-
-    fn text(&self, value: impl Fn(&T) -> &str) -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(self.0.iter().map(|row| value(row.2))))
+    fn columns(&self, columns: &'static [(&'static str, Column<T>)]) -> Vec<(&'static str, ArrayRef)> {
+        columns.iter().map(|(name, column)| (*name, self.column(column))).collect()
     }
 
     fn run(&self, value: impl Fn(&Outcome) -> u64) -> ArrayRef {
@@ -122,16 +117,6 @@ impl<T> Rows<'_, T> {
     }
 }
 
-/// Completion times of a flow's transfers.
-fn times(row: &FlowOutcome) -> Percentiles {
-    row.transfers.map(|transfers| transfers.completion_s).unwrap_or_default()
-}
-
-/// Slowdowns of a flow's transfers.
-fn slowdowns(row: &FlowOutcome) -> Percentiles {
-    row.transfers.map(|transfers| transfers.slowdown).unwrap_or_default()
-}
-
 /// One row per job and flow.
 pub fn flows<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult<ArrowColumns> {
     let rows: Rows<'_, FlowOutcome> = Rows(
@@ -145,52 +130,8 @@ pub fn flows<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
         ("fingerprint", rows.run(|outcome| outcome.fingerprint)),
         ("simulated_s", Arc::new(Float64Array::from_iter_values(simulated)) as ArrayRef),
         ("events", rows.run(|outcome| outcome.events)),
-        ("name", rows.text(|row| &row.name)),
-        ("goodput_bps", rows.f64(|row| row.goodput_bps)),
-        ("throughput_bps", rows.f64(|row| row.throughput_bps)),
-        ("bytes_delivered", rows.u64(|row| row.bytes_delivered)),
-        ("segments_sent", rows.u64(|row| row.segments_sent)),
-        ("segments_retransmitted", rows.maybe_u64(|row| row.segments_retransmitted)),
-        ("bytes_retransmitted", rows.maybe_u64(|row| row.bytes_retransmitted)),
-        ("timeouts", rows.maybe_u64(|row| row.timeouts)),
-        ("fast_retransmits", rows.maybe_u64(|row| row.fast_retransmits)),
-        ("completion_s", rows.maybe(|row| row.completion_s)),
-        ("start_s", rows.f64(|row| row.start_s)),
-        ("rtt_mean_s", rows.maybe(|row| row.rtt_mean_s)),
-        ("rtt_min_s", rows.maybe(|row| row.rtt_min_s)),
-        ("segments_lost", rows.u64(|row| row.segments_lost)),
-        ("connections", rows.u64(|row| row.connections)),
-        ("connections_given_up", rows.u64(|row| row.connections_given_up)),
-        ("receive_window_limited", rows.maybe_u64(|row| row.receive_window_limited)),
-        ("rtt_p50_s", rows.maybe(|row| row.rtt.p50)),
-        ("rtt_p95_s", rows.maybe(|row| row.rtt.p95)),
-        ("rtt_p99_s", rows.maybe(|row| row.rtt.p99)),
-        ("rtt_max_s", rows.maybe(|row| row.rtt.max)),
-        ("delay_mean_s", rows.maybe(|row| row.delay.mean)),
-        ("delay_p50_s", rows.maybe(|row| row.delay.p50)),
-        ("delay_p95_s", rows.maybe(|row| row.delay.p95)),
-        ("delay_p99_s", rows.maybe(|row| row.delay.p99)),
-        ("delay_max_s", rows.maybe(|row| row.delay.max)),
-        ("transfers", rows.u64(|row| row.transfers.map_or(0, |transfers| transfers.begun))),
-        ("transfers_completed", rows.u64(|row| row.transfers.map_or(0, |transfers| transfers.completed))),
-        ("transfers_refused", rows.u64(|row| row.transfers.map_or(0, |transfers| transfers.refused))),
-        ("fct_mean_s", rows.maybe(|row| times(row).mean)),
-        ("fct_p50_s", rows.maybe(|row| times(row).p50)),
-        ("fct_p95_s", rows.maybe(|row| times(row).p95)),
-        ("fct_p99_s", rows.maybe(|row| times(row).p99)),
-        ("fct_max_s", rows.maybe(|row| times(row).max)),
-        ("slowdown_mean", rows.maybe(|row| slowdowns(row).mean)),
-        ("slowdown_p50", rows.maybe(|row| slowdowns(row).p50)),
-        ("slowdown_p95", rows.maybe(|row| slowdowns(row).p95)),
-        ("slowdown_p99", rows.maybe(|row| slowdowns(row).p99)),
-        ("bitrate_mean_bps", rows.maybe(|row| row.playback.and_then(|seen| seen.bitrate_mean_bps()))),
-        ("bitrate_switches", rows.maybe_u64(|row| row.playback.map(|seen| seen.switches))),
-        ("rebuffering_s", rows.maybe(|row| row.playback.map(|seen| seen.rebuffering.secs()))),
-        ("startup_s", rows.maybe(|row| row.playback.and_then(|seen| seen.startup).map(|time| time.secs()))),
-        ("messages", rows.u64(|row| row.messages.map_or(0, |messages| messages.written))),
-        ("messages_late", rows.maybe_u64(|row| row.messages.and_then(|messages| messages.late))),
-        ("messages_skipped", rows.maybe_u64(|row| row.messages.and_then(|messages| messages.skipped))),
     ]);
+    columns.extend(rows.columns(FLOWS));
     ArrowColumns::new(columns)
 }
 
@@ -202,28 +143,7 @@ pub fn links<'a>(outcomes: impl Iterator<Item = (u32, &'a Outcome)>) -> PyResult
             .collect(),
     );
     let mut columns = rows.head();
-    columns.extend([
-        ("name", rows.text(|row| &row.name)),
-        ("utilization", rows.f64(|row| row.utilization)),
-        ("drops_queue", rows.u64(|row| row.drops_queue)),
-        ("drops_early", rows.u64(|row| row.drops_early)),
-        ("drops_policer", rows.u64(|row| row.drops_policer)),
-        ("drops_impairment", rows.u64(|row| row.drops_impairment)),
-        ("duplicates", rows.u64(|row| row.duplicates)),
-        ("marks", rows.u64(|row| row.marks)),
-        ("packets", rows.u64(|row| row.packets)),
-        ("backlog_mean_packets", rows.f64(|row| row.backlog_mean_packets)),
-        ("backlog_max_packets", rows.u64(|row| row.backlog_max_packets)),
-        ("wait_mean_s", rows.maybe(|row| row.wait_mean_s)),
-        ("wait_p50_s", rows.maybe(|row| row.wait_p50_s)),
-        ("wait_p95_s", rows.maybe(|row| row.wait_p95_s)),
-        ("wait_p99_s", rows.maybe(|row| row.wait_p99_s)),
-        ("wait_max_s", rows.maybe(|row| row.wait_max_s)),
-        ("wait_l_mean_s", rows.maybe(|row| row.wait_l_mean_s)),
-        ("wait_l_p99_s", rows.maybe(|row| row.wait_l_p99_s)),
-        ("wait_c_mean_s", rows.maybe(|row| row.wait_c_mean_s)),
-        ("wait_c_p99_s", rows.maybe(|row| row.wait_c_p99_s)),
-    ]);
+    columns.extend(rows.columns(LINKS));
     ArrowColumns::new(columns)
 }
 

@@ -131,12 +131,12 @@ impl Shared<'_> {
             self.completed.fetch_add(1, Ordering::Relaxed);
         };
         let supervision = Supervision {
-            stop: &self.end.stop,
             clock: Some(&self.clock),
             max_samples: self.max_samples,
             max_in_flight: self.max_in_flight,
             journal: self.journal,
             tap: self.tap,
+            ..Supervision::from(&self.end.stop)
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.batch.work(supervision, on_outcome))) {
             self.end.stop.store(true, Ordering::Relaxed);

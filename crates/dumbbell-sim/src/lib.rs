@@ -5,6 +5,7 @@
 pub mod batch;
 pub mod capture;
 pub mod catalogue;
+pub mod columns;
 pub mod events;
 pub mod flows;
 mod forwarding;

@@ -24,6 +24,8 @@ pub struct Supervision<'a> {
     pub max_samples: u64,
     /// Packets that may be in flight or in queues at one time.
     pub max_in_flight: u64,
+    /// The run pauses soon after so many events since its beginning.
+    pub max_events: u64,
     /// The flow and the time for which a run keeps a journal.
     pub journal: Option<Request>,
     /// What receives the packets of a single run.
@@ -37,6 +39,7 @@ impl<'a> From<&'a AtomicBool> for Supervision<'a> {
             clock: None,
             max_samples: MAX_SAMPLES,
             max_in_flight: MAX_IN_FLIGHT,
+            max_events: u64::MAX,
             journal: None,
             tap: None,
         }

@@ -4,7 +4,7 @@ use super::{Finding, Tree};
 use toml::{Table, Value};
 
 /// Allowed dependencies of each crate. A new crate must be added here and to the overview in `docs/architecture.md`.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("dumbbell-units", &[]),
     ("dumbbell-cc", &["dumbbell-units"]),
     ("dumbbell-net", &["dumbbell-units"]),
@@ -43,6 +43,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("dumbbell-transports", &["dumbbell-units", "dumbbell-net", "dumbbell-sim"]),
     ("dumbbell-kernel", &["dumbbell-units", "dumbbell-net", "dumbbell-script", "dumbbell-sim"]),
     ("dumbbell-script", &["dumbbell-units", "dumbbell-tcp"]),
+    ("dumbbell-web", &["dumbbell-units", "dumbbell-net", "dumbbell-sim"]),
     ("dumbbell-benches", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     (
         "dumbbell-chaos",
@@ -65,7 +66,7 @@ const FOR_TESTS: [(&str, &str); 2] =
     [("dumbbell-capture", "dumbbell-transports"), ("dumbbell-transports", "dumbbell-transports")];
 
 /// Crates that state their own lints: a binding cannot forbid `unsafe`.
-const OWN_LINTS: [&str; 3] = ["dumbbell-library", "dumbbell-py", "dumbbell-testbed"];
+const OWN_LINTS: [&str; 4] = ["dumbbell-library", "dumbbell-py", "dumbbell-testbed", "dumbbell-web"];
 
 /// Checks every manifest of the workspace except its root.
 pub fn check(tree: &Tree) -> Vec<Finding> {

@@ -197,7 +197,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Handles the events up to `last` or to the completion of the run, including all events at that time, or until it
-    /// needs too much memory. `None` if it was stopped before.
+    /// needs too much memory or has had its events. `None` if it was stopped before.
     fn handle_until(&mut self, supervision: &Supervision<'_>, mut last: Time) -> Option<()> {
         if self.is_complete() || self.overflow.is_some() || self.stacks.failure().is_some() {
             return Some(());
@@ -212,6 +212,11 @@ impl<'a> Simulation<'a> {
                 self.apply_changes();
             }
             if self.event_count.is_multiple_of(EVENTS_PER_STOP_CHECK) {
+                if self.event_count > supervision.max_events && !self.is_complete() {
+                    // The event stays for the next call, which counts it again.
+                    self.event_count -= 1;
+                    return Some(());
+                }
                 if let ControlFlow::Break(end) = self.go_on(supervision) {
                     return end;
                 }

@@ -1,6 +1,6 @@
 //! A run in steps, for a caller that acts between them.
 
-use super::Simulation;
+use super::{EVENTS_PER_STOP_CHECK, Simulation};
 use crate::outcome::Outcome;
 use crate::scenario::Scenario;
 use crate::supervision::Supervision;
@@ -12,16 +12,23 @@ use std::sync::atomic::AtomicBool;
 #[derive(Clone, Debug)]
 pub struct Steps<'a> {
     simulation: Simulation<'a>,
-    /// All events up to this time were handled.
+    /// All events before this time were handled; after a step that is limited by time, also those at this time.
     now: Time,
+    /// Samples that the probes may record, and packets that may be in flight.
+    limits: (u64, u64),
 }
 
 impl<'a> Steps<'a> {
     /// The run before its first event. The scenario must come from one of its checked constructors.
     pub fn new(scenario: &'a Scenario, seed: u64, run: u64) -> Self {
         let never = AtomicBool::new(false);
-        let supervision = Supervision::from(&never).without_limits();
-        Steps { simulation: Simulation::new(scenario, (seed, run), &supervision), now: Time::ZERO }
+        Steps::limited(scenario, (seed, run), &Supervision::from(&never).without_limits())
+    }
+
+    /// The same, with the limits of memory of a supervision. A run that exceeds one is over, and its outcome says so.
+    pub fn limited(scenario: &'a Scenario, (seed, run): (u64, u64), supervision: &Supervision<'_>) -> Self {
+        let limits = (supervision.max_samples, supervision.max_in_flight);
+        Steps { simulation: Simulation::new(scenario, (seed, run), supervision), now: Time::ZERO, limits }
     }
 
     /// Time up to which the run has come.
@@ -29,9 +36,16 @@ impl<'a> Steps<'a> {
         self.now
     }
 
+    /// Number of events handled so far.
+    pub fn events(&self) -> u64 {
+        self.simulation.event_count
+    }
+
     /// True once nothing more happens in the run.
     pub fn is_over(&self) -> bool {
-        self.simulation.is_complete() || self.now >= self.simulation.scenario.duration
+        self.simulation.is_complete()
+            || self.simulation.overflow.is_some()
+            || self.now >= self.simulation.scenario.duration
     }
 
     /// True if a flow has completed, or its only connection has given up.
@@ -44,7 +58,7 @@ impl<'a> Steps<'a> {
     /// Runs until a time, or to the end if that is earlier. `None` if `stop` became true before.
     pub fn run_until(&mut self, stop: &AtomicBool, until: Time) -> Option<()> {
         let until = until.min(self.simulation.scenario.duration);
-        self.simulation.handle_until(&Supervision::from(stop).without_limits(), until)?;
+        self.simulation.handle_until(&self.supervision(stop), until)?;
         self.now = if self.simulation.is_complete() { self.simulation.network.now } else { until };
         Some(())
     }
@@ -55,9 +69,30 @@ impl<'a> Steps<'a> {
         self.run_until(stop, next)
     }
 
+    /// Runs through about so many events, at least 64, or to the end. `None` if `stop` became true before.
+    pub fn run_events(&mut self, stop: &AtomicBool, count: u64) -> Option<()> {
+        let duration = self.simulation.scenario.duration;
+        let max_events = self.simulation.event_count.saturating_add(count.max(EVENTS_PER_STOP_CHECK));
+        let supervision = Supervision { max_events, ..self.supervision(stop) };
+        self.simulation.handle_until(&supervision, duration)?;
+        let next = self.simulation.network.events.peek();
+        let has_paused = !self.simulation.is_complete() && next.is_some_and(|(at, _)| at <= duration);
+        self.now = if has_paused || self.simulation.is_complete() {
+            self.simulation.network.now
+        } else {
+            duration
+        };
+        Some(())
+    }
+
     /// Runs to the end and returns the results. `None` if `stop` became true before.
     pub fn finish(mut self, stop: &AtomicBool) -> Option<Outcome> {
-        self.simulation.run(&Supervision::from(stop).without_limits())?;
+        self.simulation.run(&self.supervision(stop))?;
         Some(self.simulation.finish())
+    }
+
+    fn supervision<'b>(&self, stop: &'b AtomicBool) -> Supervision<'b> {
+        let (max_samples, max_in_flight) = self.limits;
+        Supervision { max_samples, max_in_flight, ..Supervision::from(stop) }
     }
 }

@@ -1,7 +1,7 @@
 //! A run in steps equals the complete run, and pauses where it should.
 
 use crate::common::late;
-use dumbbell_sim::Steps;
+use dumbbell_sim::{Excess, Steps, Supervision};
 use dumbbell_units::Time;
 use serde_json::json;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +21,16 @@ fn pauses_change_no_bit() {
             regular.run_until(&never, until).unwrap();
         }
         assert_eq!(format!("{:?}", regular.finish(&never).unwrap()), whole);
+        for count in [0, 100, 4_321] {
+            let mut by_events = Steps::new(&scenario, 3, 1);
+            while !by_events.is_over() {
+                let before = (by_events.now(), by_events.events());
+                by_events.run_events(&never, count).unwrap();
+                assert!((by_events.now(), by_events.events()) > before);
+                assert!(by_events.events() <= before.1 + count + 64);
+            }
+            assert_eq!(format!("{:?}", by_events.finish(&never).unwrap()), whole);
+        }
         let mut by_instant = Steps::new(&scenario, 3, 1);
         for _ in 0..1000 {
             let before = by_instant.now();
@@ -53,4 +63,18 @@ fn a_stop_ends_a_step() {
     assert!(!steps.is_over());
     assert!(steps.run_until(&never, scenario.duration).is_some());
     assert!(steps.is_over());
+}
+
+#[test]
+fn a_run_beyond_a_limit_is_over_and_says_so() {
+    let never = AtomicBool::new(false);
+    let mut scenario = late("reno", json!("5 s"));
+    scenario.stop_when_complete.clear();
+    let few = Supervision { max_in_flight: 3, ..Supervision::from(&never) };
+    let mut steps = Steps::limited(&scenario, (1, 0), &few);
+    while !steps.is_over() {
+        steps.run_events(&never, 1_000).unwrap();
+    }
+    assert!(steps.now() < scenario.duration);
+    assert_eq!(steps.finish(&never).unwrap().overflow.map(|overflow| overflow.of), Some(Excess::Packets));
 }

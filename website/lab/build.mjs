@@ -1,0 +1,100 @@
+// Builds the page: `node build.mjs MODULE FOLDER` bundles it with the engine's module into a folder. `--optimize` runs
+// wasm-opt on the module, which takes a minute.
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import esbuild from "esbuild";
+
+const HERE = dirname(fileURLToPath(import.meta.url));
+const ROOT = join(HERE, "../..");
+const ALLOWED = ["MIT", "Apache-2.0", "ISC", "BSD-2-Clause", "BSD-3-Clause"];
+const MOST_KILOBYTES = 800;
+
+const [engine, folder] = process.argv.slice(2).filter((one) => !one.startsWith("--"));
+if (!engine || !folder) throw new Error("usage: node build.mjs MODULE FOLDER [--optimize]");
+const read = (...path) => readFileSync(join(...path), "utf8");
+
+/** The scenarios of examples/ that the engine runs without other programs, with their titles. */
+function examples() {
+  const files = readdirSync(join(ROOT, "examples")).filter((file) => file.endsWith(".toml"));
+  return files.sort().map((file) => {
+    const title = /^name = "(.*)"$/m.exec(read(ROOT, "examples", file));
+    return [file.replace(/\.toml$/, ""), title ? title[1] : file];
+  });
+}
+
+/** The licence of a package of the bundle with its text; a licence that is not allowed ends the build. */
+function notice(name) {
+  const place = join(HERE, "node_modules", name);
+  const { version, license } = JSON.parse(read(place, "package.json"));
+  if (!ALLOWED.includes(license)) throw new Error(`${name} ${version}: the licence ${license} is not allowed`);
+  const file = readdirSync(place).find((one) => /^licen[cs]e/i.test(one));
+  if (!file) throw new Error(`${name} ${version} has no text of its licence`);
+  return `${name} ${version}, ${license}\n\n${read(place, file).trim()}\n`;
+}
+
+/** Names, versions and licences of the crates in the module. */
+function crates() {
+  const options = ["--package", "dumbbell-web", "--target", "wasm32-unknown-unknown", "--edges", "normal"];
+  const format = ["--prefix", "none", "--format", "{p}: {l}", "--locked"];
+  const lines = execFileSync("cargo", ["tree", ...options, ...format], { cwd: ROOT, encoding: "utf8" }).split("\n");
+  const others = lines.map((line) => line.replace(" (*)", "")).filter((line) => line && !line.startsWith("dumbbell-"));
+  return [...new Set(others)].sort();
+}
+
+function notices(metafile) {
+  const names = Object.keys(metafile.inputs).map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1]);
+  const packages = [...new Set(names.filter(Boolean))].sort();
+  const head = "Dumbbell is licensed under Apache-2.0. The page contains these packages:\n";
+  const engine = `The engine contains these crates of Rust:\n\n${crates().join("\n")}\n`;
+  return [head, ...packages.map(notice), engine].join(`\n${"-".repeat(80)}\n\n`);
+}
+
+async function bundle() {
+  const options = { bundle: true, minify: true, format: "esm", target: "es2022", legalComments: "none", metafile: true };
+  const built = await esbuild.build({
+    ...options,
+    entryPoints: { lab: join(HERE, "src/main.js"), worker: join(HERE, "src/worker.js") },
+    outdir: folder,
+    absWorkingDir: HERE,
+  });
+  const style = read(HERE, "node_modules/uplot/dist/uPlot.min.css") + read(HERE, "lab.css");
+  const { code } = await esbuild.transform(style, { loader: "css", minify: true });
+  writeFileSync(join(folder, "lab.css"), code);
+  writeFileSync(join(folder, "notices.txt"), notices(built.metafile));
+}
+
+function page() {
+  const first = { text: read(HERE, "first.toml"), examples: examples() };
+  const data = JSON.stringify(first).replaceAll("<", "\\u003c");
+  writeFileSync(join(folder, "index.html"), read(HERE, "index.html").replace("FIRST", () => data));
+  mkdirSync(join(folder, "examples"), { recursive: true });
+  for (const [file] of first.examples) cpSync(join(ROOT, "examples", `${file}.toml`), join(folder, "examples", `${file}.toml`));
+}
+
+/** Copies the module, optimized if that is wanted, and refuses one that would need the page. */
+function copyModule() {
+  const target = join(folder, "engine.wasm");
+  if (process.argv.includes("--optimize")) {
+    const options = ["-O3", "--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext"];
+    const more = ["--enable-mutable-globals", "--enable-multivalue", "--enable-reference-types"];
+    execFileSync(join(HERE, "node_modules/.bin/wasm-opt"), [engine, "-o", target, ...options, ...more], { stdio: "inherit" });
+  } else {
+    cpSync(engine, target);
+  }
+  const imports = WebAssembly.Module.imports(new WebAssembly.Module(readFileSync(target)));
+  if (imports.length) throw new Error(`the module has imports: ${JSON.stringify(imports)}`);
+}
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+await bundle();
+page();
+copyModule();
+const sent = ["index.html", "lab.css", "lab.js", "worker.js", "engine.wasm"];
+const sizes = sent.map((file) => [file, Math.round(gzipSync(readFileSync(join(folder, file)), { level: 9 }).length / 1000)]);
+const total = sizes.reduce((sum, [, size]) => sum + size, 0);
+console.log(`lab: ${total} kB with gzip (${sizes.map(([file, size]) => `${file} ${size}`).join(", ")})`);
+if (process.argv.includes("--optimize") && total > MOST_KILOBYTES) throw new Error(`the page has ${total} kB with gzip; at most ${MOST_KILOBYTES} are accepted`);

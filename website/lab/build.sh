@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds the lab in results/website/lab: the engine as WebAssembly, and the page around it. Skips, and says so, where a tool
+# is missing. OPTIMIZE=yes runs wasm-opt on the module.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+target=wasm32-unknown-unknown
+skip() {
+    echo "SKIPPED lab: $1" >&2
+    exit 0
+}
+
+# A page may use so much memory, in bytes.
+export RUSTFLAGS="-C link-arg=--max-memory=1073741824" CARGO_INCREMENTAL=0
+
+has_target() { [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ]; }
+
+command -v node >/dev/null && command -v npm >/dev/null || skip "node and npm are missing"
+has_target || { command -v rustup >/dev/null && timeout 120 rustup target add "$target" >/dev/null 2>&1; } || true
+if has_target; then
+    cargo build --locked --quiet --package dumbbell-web --profile lab --target "$target"
+else
+    website/lab/debian.sh "$target" || skip "no toolchain for $target: try rustup target add $target"
+fi
+
+built=$(realpath "${CARGO_TARGET_DIR:-target}")
+cd website/lab
+if ! { [ -e node_modules/.package-lock.json ] && [ node_modules/.package-lock.json -nt package-lock.json ]; }; then
+    omitted=()
+    [ -n "${OPTIMIZE:-}" ] || omitted=(--omit optional)
+    npm ci --ignore-scripts --no-audit --no-fund --loglevel error "${omitted[@]}" || skip "the packages of npm cannot be installed"
+fi
+node build.mjs "$built/$target/lab/dumbbell_web.wasm" ../../results/website/lab ${OPTIMIZE:+--optimize}

@@ -1,0 +1,99 @@
+// The engine's module behind functions of JavaScript. It is the same in the worker of the page and in Node.
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+/** The engine failed: its module is of no use any more. */
+export class EngineFailure extends Error {}
+
+export class Engine {
+  /** @param {WebAssembly.Module} module the compiled module, which has no imports */
+  constructor(module) {
+    this.exports = new WebAssembly.Instance(module, {}).exports;
+    this.exports.prepare();
+  }
+
+  /** Calls an exported function. A trap becomes an `EngineFailure` with the message of the panic. */
+  call(name, ...args) {
+    try {
+      return this.exports[name](...args);
+    } catch (error) {
+      const { memory } = this.exports;
+      const [at, length] = [this.exports.failure(), this.exports.failure_length()];
+      const message = decoder.decode(new Uint8Array(memory.buffer, at, length));
+      throw new EngineFailure(message || `the engine needs more memory than a page gives it (${error.message})`);
+    }
+  }
+
+  /** Hands over a text. Views of the memory are made anew each time, because growing replaces it. */
+  write(text) {
+    const bytes = encoder.encode(text);
+    const at = this.call("input", bytes.length);
+    if (at === 0) return false;
+    new Uint8Array(this.exports.memory.buffer, at, bytes.length).set(bytes);
+    return true;
+  }
+
+  bytes() {
+    return new Uint8Array(this.exports.memory.buffer, this.call("output"), this.call("output_length"));
+  }
+
+  answer() {
+    return JSON.parse(decoder.decode(this.bytes()));
+  }
+
+  schema() {
+    this.call("schema");
+    return this.answer();
+  }
+
+  catalogue() {
+    this.call("catalogue");
+    return this.answer();
+  }
+
+  check(text) {
+    if (!this.write(text)) return TOO_LONG;
+    this.call("check");
+    return this.answer();
+  }
+
+  /** Begins a run; returns an error or null. Seeds are 64 bits wide, so they are BigInt. */
+  begin(text, seed, run, watch) {
+    if (!this.write(text)) return TOO_LONG.error;
+    return this.call("begin", seed, run, watch) === 1 ? null : this.answer().error;
+  }
+
+  advance(events) {
+    return this.call("advance", events) === 1;
+  }
+
+  progress() {
+    return this.call("progress");
+  }
+
+  cancel() {
+    this.call("cancel");
+  }
+
+  finish() {
+    this.call("finish");
+    return this.answer();
+  }
+
+  keep(isKept) {
+    this.call("keep", isKept ? 1 : 0);
+  }
+
+  /** A curve: `{times, values}` as arrays of numbers that outlive the next call. */
+  curve({ what, run, index, from, until, intervals }) {
+    const count = this.call(what, run, index, from, until, intervals);
+    const numbers = new Float64Array(this.bytes().slice().buffer);
+    return { times: numbers.slice(0, count), values: numbers.slice(count) };
+  }
+}
+
+const TOO_LONG = {
+  outline: [],
+  error: { field: "", message: "the text is too long: at most 1048576 bytes are accepted" },
+};

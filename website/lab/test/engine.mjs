@@ -1,0 +1,16 @@
+// The module that `make lab` has built, for tests in Node.
+import { readFileSync } from "node:fs";
+import { Engine } from "../src/module.js";
+
+export const ROOT = new URL("../../../", import.meta.url);
+export const PAGE = new URL("results/website/lab/", ROOT);
+
+let made;
+
+export const compiled = () => new WebAssembly.Module(readFileSync(new URL("engine.wasm", PAGE)));
+
+/** One engine for tests that do not break it. */
+export function engine() {
+  made ??= new Engine(compiled());
+  return made;
+}
