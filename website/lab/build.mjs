@@ -53,7 +53,14 @@ function notices(metafile) {
 }
 
 async function bundle() {
-  const options = { bundle: true, minify: true, format: "esm", target: "es2022", legalComments: "none", metafile: true };
+  const options = {
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    legalComments: "none",
+    metafile: true,
+  };
   const built = await esbuild.build({
     ...options,
     entryPoints: { lab: join(HERE, "src/main.js"), worker: join(HERE, "src/worker.js") },
@@ -69,9 +76,13 @@ async function bundle() {
 function page() {
   const first = { text: read(HERE, "first.toml"), examples: examples() };
   const data = JSON.stringify(first).replaceAll("<", "\\u003c");
-  writeFileSync(join(folder, "index.html"), read(HERE, "index.html").replace("FIRST", () => data));
+  writeFileSync(
+    join(folder, "index.html"),
+    read(HERE, "index.html").replace("FIRST", () => data),
+  );
   mkdirSync(join(folder, "examples"), { recursive: true });
-  for (const [file] of first.examples) cpSync(join(ROOT, "examples", `${file}.toml`), join(folder, "examples", `${file}.toml`));
+  for (const [file] of first.examples)
+    cpSync(join(ROOT, "examples", `${file}.toml`), join(folder, "examples", `${file}.toml`));
 }
 
 /** Copies the module, optimized if that is wanted, and refuses one that would need the page. */
@@ -80,7 +91,9 @@ function copyModule() {
   if (process.argv.includes("--optimize")) {
     const options = ["-O3", "--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext"];
     const more = ["--enable-mutable-globals", "--enable-multivalue", "--enable-reference-types"];
-    execFileSync(join(HERE, "node_modules/.bin/wasm-opt"), [engine, "-o", target, ...options, ...more], { stdio: "inherit" });
+    execFileSync(join(HERE, "node_modules/.bin/wasm-opt"), [engine, "-o", target, ...options, ...more], {
+      stdio: "inherit",
+    });
   } else {
     cpSync(engine, target);
   }
@@ -94,7 +107,11 @@ await bundle();
 page();
 copyModule();
 const sent = ["index.html", "lab.css", "lab.js", "worker.js", "engine.wasm"];
-const sizes = sent.map((file) => [file, Math.round(gzipSync(readFileSync(join(folder, file)), { level: 9 }).length / 1000)]);
+const sizes = sent.map((file) => [
+  file,
+  Math.round(gzipSync(readFileSync(join(folder, file)), { level: 9 }).length / 1000),
+]);
 const total = sizes.reduce((sum, [, size]) => sum + size, 0);
 console.log(`lab: ${total} kB with gzip (${sizes.map(([file, size]) => `${file} ${size}`).join(", ")})`);
-if (process.argv.includes("--optimize") && total > MOST_KILOBYTES) throw new Error(`the page has ${total} kB with gzip; at most ${MOST_KILOBYTES} are accepted`);
+if (process.argv.includes("--optimize") && total > MOST_KILOBYTES)
+  throw new Error(`the page has ${total} kB with gzip; at most ${MOST_KILOBYTES} are accepted`);

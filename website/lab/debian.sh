@@ -17,4 +17,4 @@ fi
 root=$PWD/$home/root/usr
 export LD_LIBRARY_PATH=$root/lib/x86_64-linux-gnu RUSTC=$root/bin/rustc RUSTC_BOOTSTRAP=1
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$root/bin/wasm-ld-22
-cargo build --locked --quiet --package dumbbell-web --profile lab --target "$target" -Z build-std=std,panic_abort
+cargo build --locked --quiet --package dumbbell-web --profile "$LAB_PROFILE" --target "$target" -Z build-std=std,panic_abort

@@ -102,6 +102,11 @@ impl Recording {
         Recording { max_samples, ..self }
     }
 
+    /// True if it has samples at regular times.
+    pub fn is_periodic(&self) -> bool {
+        self.period.is_some()
+    }
+
     /// The last recorded value.
     pub fn last(&self) -> Option<f64> {
         self.last

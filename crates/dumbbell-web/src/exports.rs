@@ -55,7 +55,7 @@ fn which(number: u32) -> Which {
 }
 
 /// Prepares the module: panics leave their message. Called once, first.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn prepare() {
     std::panic::set_hook(Box::new(|panic| {
         *FAILURE.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string();
@@ -63,19 +63,19 @@ pub extern "C" fn prepare() {
 }
 
 /// Address of the message of a panic, in UTF-8.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn failure() -> *const u8 {
     FAILURE.lock().unwrap_or_else(PoisonError::into_inner).as_ptr()
 }
 
 /// Length of the message of a panic, in bytes; 0 if there was none.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn failure_length() -> usize {
     FAILURE.lock().unwrap_or_else(PoisonError::into_inner).len()
 }
 
 /// Address of a buffer for a text of so many bytes; null if that is too long.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn input(length: usize) -> *mut u8 {
     if length > MAX_TEXT {
         return std::ptr::null_mut();
@@ -88,38 +88,38 @@ pub extern "C" fn input(length: usize) -> *mut u8 {
 }
 
 /// Address of the last answer.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn output() -> *const u8 {
     with(|module| module.output.as_ptr())
 }
 
 /// Length of the last answer, in bytes.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn output_length() -> usize {
     with(|module| module.output.len())
 }
 
 /// Answers with the JSON Schema of a scenario.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn schema() {
     with(|module| module.answer(&Session::schema()));
 }
 
 /// Answers with everything that a scenario can name, as JSON.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn catalogue() {
     with(|module| module.answer(&Session::catalogue()));
 }
 
 /// Answers with what [`Session::check`] finds in the input.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn check() {
     with(|module| module.answer(&Session::check(&module.text())));
 }
 
 /// Begins a run of the input: see [`Session::begin`]. `watch` is 0 for the scenario's probes alone, 1 for changes, 2 for
 /// values at regular times. Returns 1, or 0 with an error as the answer.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn begin(seed: u64, run: u64, watch: u32) -> u32 {
     with(|module| {
         let watch = match watch {
@@ -139,25 +139,25 @@ pub extern "C" fn begin(seed: u64, run: u64, watch: u32) -> u32 {
 }
 
 /// Runs through about so many events. Returns 1 once the run is over.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn advance(events: u32) -> u32 {
     with(|module| u32::from(module.session.advance(u64::from(events))))
 }
 
 /// The share of the simulated time that is over.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn progress() -> f64 {
     with(|module| module.session.progress().0)
 }
 
 /// Drops the run in progress.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn cancel() {
     with(|module| module.session.cancel());
 }
 
 /// Answers with the results: see [`Session::finish`].
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn finish() {
     with(|module| {
         let results = module.session.finish();
@@ -166,13 +166,13 @@ pub extern "C" fn finish() {
 }
 
 /// Keeps the results of the last run for comparison (1), or drops what was kept (0).
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn keep(is_kept: u32) {
     with(|module| if is_kept == 0 { module.session.drop_kept() } else { module.session.keep() });
 }
 
 /// Answers with a trace of the last (0) or the kept (1) run: see [`Session::trace`]. Returns the number of samples.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn trace(run: u32, index: u32, from: f64, until: f64, intervals: u32) -> usize {
     with(|module| {
         let curve = module.session.trace(which(run), index as usize, (from, until), intervals as usize);
@@ -181,7 +181,7 @@ pub extern "C" fn trace(run: u32, index: u32, from: f64, until: f64, intervals: 
 }
 
 /// Answers with the growth of a counted quantity: see [`Session::growth`]. Returns the number of values.
-#[unsafe(no_mangle)]
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn growth(run: u32, index: u32, from: f64, until: f64, intervals: u32) -> usize {
     with(|module| {
         let curve = module.session.growth(which(run), index as usize, (from, until), intervals as usize);

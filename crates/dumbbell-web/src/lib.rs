@@ -4,7 +4,7 @@
 //! A [`Session`] has all of it in safe Rust. `exports` gives its functions to JavaScript: texts and numbers pass through two
 //! buffers of the module, so no function takes a pointer.
 
-mod exports;
+pub mod exports;
 pub mod limits;
 pub mod outline;
 pub mod plotted;

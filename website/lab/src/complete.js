@@ -68,9 +68,17 @@ function scanned(body, header) {
       at += 1;
     }
   }
-  const inner = stack.filter((open) => open.isTable).map((open) => open.key).filter((open) => open !== null);
+  const inner = stack
+    .filter((open) => open.isTable)
+    .map((open) => open.key)
+    .filter((open) => open !== null);
   const written = body.slice(token);
-  return { path: [...header, ...inner], key, prefix: /[^\s,{["']*$/.exec(written)[0], isQuoted: /["'][^"']*$/.test(written) };
+  return {
+    path: [...header, ...inner],
+    key,
+    prefix: /[^\s,{["']*$/.exec(written)[0],
+    isQuoted: /["'][^"']*$/.test(written),
+  };
 }
 
 /** The schemas that a schema stands for: its alternatives, and the elements of lists. */
@@ -160,5 +168,7 @@ export function completions(schema, network, text, position) {
 export function described(schema, position) {
   const steps = position.split(".").filter((step) => !/^[0-9]+$/.test(step));
   const key = steps.pop();
-  return tablesAt(schema, steps).map((table) => table.properties[key]).find((of) => of?.description);
+  return tablesAt(schema, steps)
+    .map((table) => table.properties[key])
+    .find((of) => of?.description);
 }

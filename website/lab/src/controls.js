@@ -20,9 +20,10 @@ function stepAt(range, value) {
 const round = (value) => Number(value.toPrecision(2));
 
 export class Controls {
-  /** `change(change)` edits the text; `choose({link, flow})` selects. */
-  constructor(form, { change, choose }) {
+  /** `text()` returns the text, `change(change)` edits it; `choose({link, flow})` selects. */
+  constructor(form, { text, change, choose }) {
     this.form = form;
+    this.text = text;
     this.change = change;
     this.fields = Object.fromEntries([...form.elements].filter(({ name }) => name).map((one) => [one.name, one]));
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -46,7 +47,8 @@ export class Controls {
       this.fields.queue.lastChild.title = summary ?? "";
       if (parameters.some((one) => one.name === "limit")) this.hasLimit.add(name);
     }
-    for (const { name, summary } of catalogue.algorithms) {
+    // A preset names a congestion control with its recovery; every algorithm is one.
+    for (const { name, summary } of catalogue.variants) {
       this.fields.algorithm.append(new Option(name, name));
       this.fields.algorithm.lastChild.title = summary ?? "";
     }
@@ -66,16 +68,36 @@ export class Controls {
     return setting(this.outline, `links.${this.at.link}`, field, value, after);
   }
 
+  /** Edits the text. While the places in it are not known yet, because it has just changed, the last wish waits. */
   apply(act) {
-    if (!this.outline || !this.at) return;
+    this.waiting = null;
+    if (this.outline?.text !== this.text()) {
+      this.waiting = act;
+      return;
+    }
     const change = act();
     if (change) this.change(change);
   }
 
+  /** Lets nothing be changed while the text is not valid. */
+  disable(isDisabled) {
+    for (const set of this.form.querySelectorAll("fieldset")) set.disabled = isDisabled;
+    if (isDisabled) this.waiting = null;
+  }
+
   /** Shows the state of a valid text. */
   show(network, outline, at) {
-    [this.network, this.outline, this.at] = [network, outline, at];
-    this.menu("link", network.links.map((link) => link.name), at.link);
+    [this.outline, this.at] = [outline, at];
+    this.disable(false);
+    if (this.waiting) {
+      this.apply(this.waiting);
+      return;
+    }
+    this.menu(
+      "link",
+      network.links.map((link) => link.name),
+      at.link,
+    );
     this.menu("flow", [...new Set(network.flows.map((flow) => groupOf(flow.name, outline)))], at.flow);
     const link = network.links.find((one) => one.name === at.link);
     this.slider("rate", rateOf(link?.rate), (value) => rateText(value), link?.rate);
@@ -85,7 +107,7 @@ export class Controls {
     this.fields.buffer.disabled = !this.hasLimit.has(this.fields.queue.value);
     const stated = algorithmPath(outline, at.flow);
     const flow = network.flows.find((one) => groupOf(one.name, outline) === at.flow);
-    const algorithm = flow?.tcp?.congestion?.name ?? (stated && outline.string(stated));
+    const algorithm = (stated && outline.string(stated)) ?? flow?.tcp?.congestion?.name;
     this.fields.algorithm.value = algorithm ?? "";
     this.fields.algorithm.disabled = !flow?.tcp;
     this.slider("flows", Number(outline.written(`flows.${at.flow}.count`) ?? 1), String);

@@ -2,13 +2,24 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import {
-  HighlightStyle, StreamLanguage, bracketMatching, defaultHighlightStyle, indentOnInput, syntaxHighlighting,
+  HighlightStyle,
+  StreamLanguage,
+  bracketMatching,
+  defaultHighlightStyle,
+  indentOnInput,
+  syntaxHighlighting,
 } from "@codemirror/language";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { Annotation, Compartment, EditorState } from "@codemirror/state";
 import {
-  EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers,
+  EditorView,
+  drawSelection,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { completions, described } from "./complete.js";
@@ -76,11 +87,17 @@ export function editor(parent, text, known, onChange) {
     view,
     text: () => view.state.doc.toString(),
     replace: (whole) =>
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: whole }, annotations: byControl.of(true) }),
+      view.dispatch({
+        changes: { from: 0, to: view.state.doc.length, insert: whole },
+        annotations: byControl.of(true),
+      }),
     change: (change) => view.dispatch({ changes: change, annotations: byControl.of(true) }),
     show: (diagnostics) => view.dispatch(setDiagnostics(view.state, diagnostics)),
     goTo(range) {
-      view.dispatch({ selection: { anchor: range[0], head: range[1] }, effects: EditorView.scrollIntoView(range[0], { y: "center" }) });
+      view.dispatch({
+        selection: { anchor: range[0], head: range[1] },
+        effects: EditorView.scrollIntoView(range[0], { y: "center" }),
+      });
       view.focus();
     },
     setDark: (isDark) =>
@@ -95,25 +112,4 @@ function explanation(of) {
   const standard = of.default === undefined || of.default === null ? "" : ` Default: ${JSON.stringify(of.default)}.`;
   dom.textContent = `${of.description}${unit}${standard}`;
   return dom;
-}
-
-/** The diagnostic of a refusal: at its field, on its line, or at the top. */
-export function diagnostic(refusal, outline, text) {
-  const line = /^line ([0-9]+)$/.exec(refusal.field ?? "");
-  let range = outline.nearest(refusal.field ?? "")?.value ?? [0, Math.min(text.length, text.indexOf("\n") + 1 || text.length)];
-  if (line) {
-    const lines = text.split("\n");
-    const before = lines.slice(0, Number(line[1]) - 1).join("\n").length;
-    const from = Math.min(text.length, before ? before + 1 : 0);
-    range = [from, Math.min(text.length, from + (lines[Number(line[1]) - 1] ?? "").length)];
-  }
-  return { from: range[0], to: range[1], severity: "error", message: refusal.message };
-}
-
-/** Diagnostics of warnings, which begin with the path of their field. */
-export function warningDiagnostics(warnings, outline) {
-  return warnings.map((message) => {
-    const range = outline.nearest(message.split(": ")[0])?.value ?? [0, 0];
-    return { from: range[0], to: range[1], severity: "warning", message };
-  });
 }

@@ -13,7 +13,13 @@ export function save(name, content, type) {
 
 /** A name of a file from that of a scenario. */
 export function stem(name) {
-  return (name || "scenario").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "scenario";
+  return (
+    (name || "scenario")
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-")
+      .replace(/^-+|-+$/g, "")
+      .slice(0, 60) || "scenario"
+  );
 }
 
 /** The complete traces of results as one table. `ask(wanted)` returns curves of the engine. */
@@ -22,7 +28,7 @@ export async function tracesCsv(results, ask) {
   const whole = { what: "trace", run: 0, from: 0, until: Number.MAX_VALUE, intervals: 0 };
   const curves = await ask(chosen.map(({ index }) => ({ ...whole, index })));
   const rows = chosen.flatMap(({ name, quantity }, place) =>
-    Array.from(curves[place].times, (time, row) => [time, quantity, name, curves[place].values[row]])
+    Array.from(curves[place].times, (time, row) => [time, quantity, name, curves[place].values[row]]),
   );
   return csv({ columns: ["time_s", "quantity", "name", "value"], rows });
 }
@@ -63,7 +69,7 @@ export function python(text, seed, run) {
     "",
     `scenario = dumbbell.Scenario.from_text(${literal(text)})`,
     `result = dumbbell.run(scenario, seed=${seed}, run=${run})`,
-    "print(result.flows.to_pandas())",
+    "print(result.flows)",
     'result.plot().save("run.png")',
     "",
   ].join("\n");

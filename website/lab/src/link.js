@@ -53,7 +53,8 @@ export async function carried(hash) {
   }
   const seed = wholeNumber(fields.get("seed") ?? "1");
   const run = wholeNumber(fields.get("run") ?? "0");
-  if (seed === null || run === null) throw new Error("the seed and the run of the link must be whole numbers of 64 bits");
+  if (seed === null || run === null)
+    throw new Error("the seed and the run of the link must be whole numbers of 64 bits");
   let unpacked;
   try {
     unpacked = await through(new DecompressionStream("deflate-raw"), bytesOf(fields.get("toml") ?? ""), MOST_BYTES);

@@ -1,6 +1,7 @@
 // The page: the text of the scenario is its only state, beside seed and run number.
 import { Controls, groupOf } from "./controls.js";
-import { diagnostic, editor, warningDiagnostics } from "./editor.js";
+import { diagnostic, warningDiagnostics } from "./diagnostics.js";
+import { editor } from "./editor.js";
 import { Cancelled, Failure, Refused, ask } from "./engine.js";
 import { picture, python, save, stem, tracesCsv } from "./files.js";
 import { carried, fragment, wholeNumber } from "./link.js";
@@ -18,7 +19,11 @@ const PAUSE = 250;
 const state = { at: {}, runs: [], kept: null, timer: null, turn: 0 };
 const curves = async (wanted) => (await ask("curves", { wanted })).curves;
 const plots = new Plots(byId("plots"), curves);
-const controls = new Controls(byId("controls"), { change: (change) => edit.change(change), choose });
+const controls = new Controls(byId("controls"), {
+  text: () => edit.text(),
+  change: (change) => edit.change(change),
+  choose,
+});
 const edit = editor(byId("editor"), "", () => state, onChange);
 
 function status(text, kind = "") {
@@ -50,13 +55,14 @@ async function update() {
     state.outline = new Outline(checked.outline, text);
     if (checked.error) {
       edit.show([diagnostic(checked.error, state.outline, text)]);
+      controls.disable(true);
       await ask("cancel");
       status(checked.error.message, "error");
       return;
     }
     edit.show(warningDiagnostics(checked.warnings, state.outline));
     showNetwork(checked.network);
-    remember(text);
+    remember(text).catch(report);
     if (byId("auto").checked) await run(text);
     else status("Press Run.");
   } catch (error) {
@@ -79,7 +85,8 @@ function showNetwork(network) {
 
 /** The slowest link that has a stated queue, or the slowest. */
 function bottleneck({ links }) {
-  const slowest = (list) => list.reduce((a, b) => ((rateOf(b.rate) ?? Infinity) < (rateOf(a.rate) ?? Infinity) ? b : a), list[0]);
+  const slowest = (list) =>
+    list.reduce((a, b) => ((rateOf(b.rate) ?? Infinity) < (rateOf(a.rate) ?? Infinity) ? b : a), list[0]);
   const queued = links.filter((link) => state.outline.get(`links.${link.name}.queue`));
   return slowest(queued.length ? queued : links)?.name;
 }
@@ -88,7 +95,9 @@ function choose(chosen) {
   const focused = document.activeElement?.getAttribute?.("aria-label");
   Object.assign(state.at, chosen);
   showNetwork(state.network);
-  const again = [...byId("topology").querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === focused);
+  const again = [...byId("topology").querySelectorAll("[aria-label]")].find(
+    (one) => one.getAttribute("aria-label") === focused,
+  );
   again?.focus();
 }
 
@@ -101,7 +110,9 @@ async function run(text = edit.text()) {
     state.last = { results, run: 0, label: "", text, seed, number: run };
     await showRuns();
     const rate = (results.packets / Math.max(spent, 0.01)) * 1e-3;
-    const sampled = results.is_sampled ? " Curves are sampled at regular times, because there are too many changes." : "";
+    const sampled = results.is_sampled
+      ? " Curves are sampled at regular times, because there are too many changes."
+      : "";
     const size = `${results.packets.toLocaleString("en")} packets in ${Math.round(spent)} ms`;
     status(`${size}, ${rate.toFixed(2)} million per second. Fingerprint ${results.fingerprint}.${sampled}${omitted()}`);
   } catch (error) {

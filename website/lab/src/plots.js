@@ -9,8 +9,30 @@ export const PLOTS = [
   { id: "losses", title: "Losses and marks", unit: "packets so far", quantities: ["drops", "marks"], of: "link" },
 ];
 
-const COLOURS = ["#3366cc", "#d9480f", "#2b8a3e", "#9c36b5", "#c92a2a", "#0b7285", "#e67700", "#5f3dc4", "#495057", "#a61e4d"];
-const DARK_COLOURS = ["#74a9ff", "#ff922b", "#69db7c", "#da77f2", "#ff8787", "#3bc9db", "#ffd43b", "#9775fa", "#ced4da", "#f783ac"];
+const COLOURS = [
+  "#3366cc",
+  "#d9480f",
+  "#2b8a3e",
+  "#9c36b5",
+  "#c92a2a",
+  "#0b7285",
+  "#e67700",
+  "#5f3dc4",
+  "#495057",
+  "#a61e4d",
+];
+const DARK_COLOURS = [
+  "#74a9ff",
+  "#ff922b",
+  "#69db7c",
+  "#da77f2",
+  "#ff8787",
+  "#3bc9db",
+  "#ffd43b",
+  "#9775fa",
+  "#ced4da",
+  "#f783ac",
+];
 const HEIGHT = 150;
 /** Values of goodput over the width of a plot. */
 const INTERVALS = 100;
@@ -19,7 +41,9 @@ const INTERVALS = 100;
 export function seriesOf(results) {
   const own = results.traces.map((trace, index) => ({ ...trace, index }));
   return PLOTS.map((plot) => {
-    const chosen = own.filter((trace) => plot.quantities.includes(trace.quantity) && !trace.has_rows && trace.samples > 0);
+    const chosen = own.filter(
+      (trace) => plot.quantities.includes(trace.quantity) && !trace.has_rows && trace.samples > 0,
+    );
     // A scenario may probe the same quantity; what the page adds comes last.
     const byName = new Map(chosen.map((trace) => [`${trace.name} ${trace.quantity}`, trace]));
     return [...byName.values()];
@@ -75,13 +99,20 @@ export class Plots {
     const turn = this.turn;
     const [from, until] = this.visible;
     const intervals = Math.max(100, Math.round(this.container.clientWidth - 60));
-    const chosen = this.runs.flatMap(({ results, run, label }) =>
-      seriesOf(results).map((traces, place) => traces.map((trace) => ({ place, trace, run, label })))
-    ).flat();
+    const chosen = this.runs
+      .flatMap(({ results, run, label }) =>
+        seriesOf(results).map((traces, place) => traces.map((trace) => ({ place, trace, run, label }))),
+      )
+      .flat();
     const wanted = chosen.map(({ place, trace, run }) => {
       const isRate = PLOTS[place].isRate;
       return {
-        what: isRate ? "growth" : "trace", run, index: trace.index, from, until, intervals: isRate ? INTERVALS : intervals,
+        what: isRate ? "growth" : "trace",
+        run,
+        index: trace.index,
+        from,
+        until,
+        intervals: isRate ? INTERVALS : intervals,
       };
     });
     const curves = await this.ask(wanted);
@@ -109,7 +140,8 @@ export class Plots {
       const caption = document.createElement("figcaption");
       caption.textContent = `${plot.title} (${plot.unit})`;
       figure.append(caption);
-      if (plot.id === "losses" && series.length === 0) caption.textContent = "Losses and marks: none in the links that are drawn";
+      if (plot.id === "losses" && series.length === 0)
+        caption.textContent = "Losses and marks: none in the links that are drawn";
       const data = series.length ? merged(series) : [[...this.visible]];
       return new uPlot(this.options(plot, series, style), data, figure);
     });
@@ -117,17 +149,23 @@ export class Plots {
 
   options(plot, series, style) {
     const colours = this.isDark ? DARK_COLOURS : COLOURS;
-    const axis = { stroke: style.getPropertyValue("--ink"), grid: { stroke: style.getPropertyValue("--grid"), width: 1 } };
+    const axis = {
+      stroke: style.getPropertyValue("--ink"),
+      grid: { stroke: style.getPropertyValue("--grid"), width: 1 },
+    };
     const stepped = plot.isRate ? undefined : uPlot.paths.stepped({ align: 1 });
     const names = [...new Set(series.map(({ trace }) => trace.name))];
-    const shown = (_, value) => (value === null || value === undefined ? "–" : Number(value.toPrecision(4)).toString());
+    const shown = (_, value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "–");
     return {
       width: Math.max(240, this.container.clientWidth),
       height: HEIGHT,
-      cursor: { sync: { key: "lab" }, drag: { x: true, y: false, setScale: false } },
+      cursor: { y: false, sync: { key: "lab" }, drag: { x: true, y: false, setScale: false } },
       legend: { live: true },
       scales: { x: { time: false, range: () => this.visible }, y: { range: (_, low, high) => [0, top(low, high)] } },
-      axes: [{ ...axis, size: 28 }, { ...axis, size: 52 }],
+      axes: [
+        { ...axis, size: 28 },
+        { ...axis, size: 52 },
+      ],
       hooks: { setSelect: [(chart) => this.select(chart)] },
       series: [
         { label: "time (s)", value: shown },
@@ -186,7 +224,7 @@ export class Plots {
   }
 }
 
-/** A step function over the whole visible part: queues and counts begin at zero, and the last value holds to the end. */
+/** A step function over the whole visible part: queues and counts begin at zero, the last value holds to the end. */
 function completed({ times, values }, { of, isRate }, [from, until]) {
   const [allTimes, allValues] = [[...times], [...values]];
   if (of === "link" && !(allTimes[0] <= from)) {
@@ -214,7 +252,9 @@ function summary(plot, series, [from, until]) {
   const one = ({ trace, label, values }) => {
     const known = values.filter((value) => Number.isFinite(value));
     const [low, high] = [known.reduce((a, b) => Math.min(a, b), Infinity), known.reduce((a, b) => Math.max(a, b), 0)];
-    return known.length ? `${label}${trace.name} from ${low.toPrecision(3)} to ${high.toPrecision(3)}` : `${label}${trace.name}`;
+    return known.length
+      ? `${label}${trace.name} from ${low.toPrecision(3)} to ${high.toPrecision(3)}`
+      : `${label}${trace.name}`;
   };
   const what = series.length ? series.map(one).join("; ") : "nothing";
   return `${plot.title} in ${plot.unit}, from ${from.toPrecision(3)} s to ${until.toPrecision(3)} s: ${what}`;

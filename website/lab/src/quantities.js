@@ -32,6 +32,16 @@ function inUnits(value, units) {
   return `${rounded(value / factor)} ${unit}`;
 }
 
-export const rateText = (bits) => inUnits(bits, [[1, "bit/s"], [1e3, "kbit/s"], [1e6, "Mbit/s"], [1e9, "Gbit/s"]]);
+export const rateText = (bits) =>
+  inUnits(bits, [
+    [1, "bit/s"],
+    [1e3, "kbit/s"],
+    [1e6, "Mbit/s"],
+    [1e9, "Gbit/s"],
+  ]);
 
-export const timeText = (seconds) => inUnits(seconds, [[1e-3, "ms"], [1, "s"]]);
+export const timeText = (seconds) =>
+  inUnits(seconds, [
+    [1e-3, "ms"],
+    [1, "s"],
+  ]);

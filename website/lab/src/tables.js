@@ -1,7 +1,25 @@
 // Results as tables, with the names of the columns of the Python package.
 
-const FLOWS = ["name", "goodput_bps", "rtt_mean_s", "rtt_min_s", "segments_sent", "segments_retransmitted", "segments_lost", "timeouts"];
-const LINKS = ["name", "utilization", "backlog_mean_packets", "backlog_max_packets", "wait_mean_s", "drops_queue", "drops_early", "marks"];
+const FLOWS = [
+  "name",
+  "goodput_bps",
+  "rtt_mean_s",
+  "rtt_min_s",
+  "segments_sent",
+  "segments_retransmitted",
+  "segments_lost",
+  "timeouts",
+];
+const LINKS = [
+  "name",
+  "utilization",
+  "backlog_mean_packets",
+  "backlog_max_packets",
+  "wait_mean_s",
+  "drops_queue",
+  "drops_early",
+  "marks",
+];
 const MOST_ROWS = 50;
 
 function shown(value) {
@@ -52,7 +70,7 @@ export function showTables(element, runs, isWhole) {
     ...runs.flatMap(({ results, label }) => [
       table(results.flows, `${label}Flows`, isWhole ? null : FLOWS),
       table(results.links, `${label}Links`, isWhole ? null : LINKS),
-    ])
+    ]),
   );
 }
 
@@ -62,5 +80,8 @@ export function csv({ columns, rows }) {
     const text = value === null ? "" : String(value);
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  return [columns, ...rows].map((row) => row.map(cell).join(",")).join("\n").concat("\n");
+  return [columns, ...rows]
+    .map((row) => row.map(cell).join(","))
+    .join("\n")
+    .concat("\n");
 }

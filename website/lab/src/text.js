@@ -26,7 +26,7 @@ export class Outline {
     return written && /^(["']).*\1$/s.test(written) ? written.slice(1, -1) : undefined;
   }
 
-  /** The place of a field, or of the nearest part of the scenario that contains it. Members of a group are at the group. */
+  /** The place of a field, or of the nearest part that contains it. Members of a group are at the group. */
   nearest(path) {
     const steps = path.split(".");
     if (steps[0] === "flows" && steps.length > 1) {
@@ -100,6 +100,7 @@ export function settingAlgorithm(outline, flow, name) {
     const [from, to] = outline.get(path).value;
     return { from, to, insert: quoted(name) };
   }
-  if (outline.get(`flows.${flow}.tcp`)) return setting(outline, `flows.${flow}.tcp`, "congestion", quoted(name), "rules");
+  if (outline.get(`flows.${flow}.tcp`))
+    return setting(outline, `flows.${flow}.tcp`, "congestion", quoted(name), "rules");
   return setting(outline, `flows.${flow}`, "tcp", quoted(name), "to");
 }

@@ -1,4 +1,4 @@
-// The network as a drawing: nodes in layers along the paths of flows, pairs of links as one line, each half of it one link.
+// The network as a drawing: nodes in layers along the links, and a line for each link beside that of the other direction.
 import { rateText, rateOf, timeOf, timeText } from "./quantities.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -36,7 +36,7 @@ function places(network, width) {
   const columns = [];
   for (const node of network.nodes) (columns[layer.get(node)] ??= []).push(node);
   const filled = columns.filter(Boolean);
-  const tallest = Math.max(...filled.map((column) => column.length));
+  const tallest = Math.max(1, ...filled.map((column) => column.length));
   const height = Math.max(110, tallest * 48 + 24);
   const place = new Map();
   filled.forEach((column, across) => {
@@ -52,12 +52,13 @@ function about(link) {
   const limit = link.queue?.limit ? `, ${link.queue.limit}` : "";
   const rate = rateOf(link.rate);
   const delay = timeOf(link.delay);
-  return `${rate === null ? link.rate : rateText(rate)}, ${delay === null ? link.delay : timeText(delay)}, ${kind}${limit}`;
+  const [shownRate, shownDelay] = [rate === null ? link.rate : rateText(rate), delay === null ? link.delay : timeText(delay)];
+  return `${shownRate}, ${shownDelay}, ${kind}${limit}`;
 }
 
 /**
- * Draws a network into an SVG element. `onLink(name)` and `onFlow(name)` are called when a link or a sender is chosen, by
- * pointer or keyboard.
+ * Draws a network into an SVG element. `onLink(name)` and `onFlow(name)` are called when a link or a sender is chosen,
+ * by pointer or keyboard.
  */
 export function draw(svg, network, selected, { onLink, onFlow }) {
   svg.replaceChildren();

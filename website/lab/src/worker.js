@@ -99,7 +99,11 @@ const requests = {
   },
   curves(id, { wanted }) {
     const curves = wanted.map((one) => engine.curve(one));
-    post(id, { curves }, curves.flatMap((curve) => [curve.times.buffer, curve.values.buffer]));
+    post(
+      id,
+      { curves },
+      curves.flatMap((curve) => [curve.times.buffer, curve.values.buffer]),
+    );
   },
 };
 

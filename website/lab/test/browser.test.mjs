@@ -1,4 +1,4 @@
-// The page in Debian's Chromium, from a sub-path and under a content security policy. Skipped where there is no Chromium.
+// The page in Debian's Chromium, from a sub-path and under a content security policy. Skipped without Chromium.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { existsSync, readFileSync } from "node:fs";
@@ -8,9 +8,22 @@ import { PAGE, ROOT } from "./engine.mjs";
 
 const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
 const skip = CHROMIUM ? false : "SKIPPED: the Debian package chromium is missing";
-const TYPES = { html: "text/html", js: "text/javascript", css: "text/css", wasm: "application/wasm", toml: "text/plain", txt: "text/plain" };
-const POLICY =
-  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'";
+const TYPES = {
+  html: "text/html",
+  js: "text/javascript",
+  css: "text/css",
+  wasm: "application/wasm",
+  toml: "text/plain",
+  txt: "text/plain",
+};
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "worker-src 'self'",
+].join("; ");
 const FIRST = readFileSync(new URL("website/lab/first.toml", ROOT), "utf8");
 
 let server;
@@ -45,7 +58,11 @@ after(async () => {
 
 /** A page that has shown its first picture. What the console complains about is an error of the test. */
 async function opened(options = {}, hash = "") {
-  const context = await browser.newContext({ viewport: { width: 1300, height: 900 }, acceptDownloads: true, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1300, height: 900 },
+    acceptDownloads: true,
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(40_000);
   page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
@@ -68,10 +85,14 @@ async function ran(page, before) {
 }
 
 async function slide(page, name, value) {
-  await page.$eval(`[name=${name}]`, (field, to) => {
-    field.value = to;
-    field.dispatchEvent(new Event("input", { bubbles: true }));
-  }, value);
+  await page.$eval(
+    `[name=${name}]`,
+    (field, to) => {
+      field.value = to;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    },
+    value,
+  );
 }
 
 async function write(page, whole) {
@@ -87,7 +108,12 @@ test("controls change the text, and the text the run", { skip }, async () => {
   await page.selectOption("[name=queue]", "codel");
   shown = await ran(page, shown);
   assert.match(await page.textContent("#editor"), /kind = "codel", limit = "300 packets"/);
-  for (const [name, value, pattern] of [["rate", "110", /rate = "16 Mbit\/s"/], ["delay", "120", /delay = "25 ms"/], ["buffer", "100", /limit = "71 packets"/], ["flows", "3", /count = 3/]]) {
+  for (const [name, value, pattern] of [
+    ["rate", "110", /rate = "16 Mbit\/s"/],
+    ["delay", "120", /delay = "25 ms"/],
+    ["buffer", "100", /limit = "71 packets"/],
+    ["flows", "3", /count = 3/],
+  ]) {
     await slide(page, name, value);
     shown = await ran(page, shown);
     await page.click("#show-python");
@@ -102,19 +128,32 @@ test("controls change the text, and the text the run", { skip }, async () => {
 
 test("a wrong text has an error at its field, and the page goes on", { skip }, async () => {
   const page = await opened();
-  for (const [from, to] of [["cubic", "cubik"], ['rate = "10 Mbit/s"', "rate = 10"], ["[[flows]]", "[[flows"], ["duration", "durations"]]) {
+  const wrong = [
+    ["cubic", "cubik", "flows.bulk.tcp"],
+    ['rate = "10 Mbit/s"', "rate = 10", "links.r1-r2.rate"],
+    ["[[flows]]", "[[flows", "line 51"],
+    ["duration", "durations", "durations"],
+  ];
+  for (const [from, to, field] of wrong) {
     await write(page, FIRST.replace(from, to));
-    await page.waitForSelector("#status.error");
-    await page.waitForSelector(".cm-lintRange-error, .cm-lintPoint-error, .cm-lint-marker-error");
+    await page.waitForFunction((path) => {
+      const { className, textContent } = document.querySelector("#status");
+      return className === "error" && textContent.includes(path);
+    }, field);
+    await page.waitForSelector(".cm-lint-marker-error", { state: "attached" });
+    assert.equal(await page.$eval("#controls fieldset", (one) => one.disabled), true);
   }
-  assert.match(await status(page), /duration/);
   await write(page, FIRST.replace("cubic", "reno"));
   await page.waitForFunction(() => /Fingerprint/.test(document.querySelector("#status").textContent));
+  assert.equal(await page.$eval("#controls fieldset", (one) => one.disabled), false);
   await page.context().close();
 });
 
 test("a link carries scenario and seed, and hostile ones do no harm", { skip }, async () => {
-  const hostile = FIRST.replace("Bufferbloat", "<img src=x onerror=alert(1)>").replaceAll('"bulk"', '"<script>alert(1)</script>"');
+  const hostile = FIRST.replace("Bufferbloat", "<img src=x onerror=alert(1)>").replaceAll(
+    '"bulk"',
+    '"<script>alert(1)</script>"',
+  );
   const page = await opened({}, await fragment({ text: hostile, seed: "7", run: "2" }));
   page.on("dialog", () => complaints.push("a script of a link ran"));
   assert.match(await status(page), /Fingerprint/);
@@ -158,16 +197,26 @@ test("two runs overlay, a long run can be cancelled, and files are saved", { ski
 
 test("a phone shows everything in one column, dark and without a mouse", { skip }, async () => {
   const page = await opened({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
-  const [width, ground] = await page.evaluate(() => [document.documentElement.scrollWidth, getComputedStyle(document.body).backgroundColor]);
+  const [width, ground] = await page.evaluate(() => [
+    document.documentElement.scrollWidth,
+    getComputedStyle(document.body).backgroundColor,
+  ]);
   assert.ok(width <= 390, `${width} px`);
   assert.equal(ground, "rgb(20, 24, 31)");
   await page.focus("#topology [aria-label^='Link receiver-r2']");
   await page.keyboard.press("Enter");
   assert.equal(await page.inputValue("[name=link]"), "receiver-r2");
   const unnamed = await page.$$eval("button, select, input, textarea, [role=button], [role=img]", (all) =>
-    all.filter((one) => !(one.ariaLabel || one.getAttribute("aria-label") || one.labels?.length || one.textContent.trim())).map((one) => one.outerHTML)
+    all
+      .filter(
+        (one) => !(one.ariaLabel || one.getAttribute("aria-label") || one.labels?.length || one.textContent.trim()),
+      )
+      .map((one) => one.outerHTML),
   );
-  assert.deepEqual(unnamed.filter((html) => !html.includes("cm-")), []);
+  assert.deepEqual(
+    unnamed.filter((html) => !html.includes("cm-")),
+    [],
+  );
   await page.context().close();
 });
 

@@ -22,7 +22,11 @@ test("the module has no imports", () => {
   assert.deepEqual(WebAssembly.Module.imports(compiled()), []);
 });
 
-const rows = read("tests/fingerprints.csv").trim().split("\n").slice(1).map((line) => line.split(","));
+const rows = read("tests/fingerprints.csv")
+  .trim()
+  .split("\n")
+  .slice(1)
+  .map((line) => line.split(","));
 
 for (const [scenario, seed, number, fingerprint] of rows) {
   test(`${scenario}, run ${number}, has the native fingerprint`, () => {
@@ -59,7 +63,8 @@ test("a run may be cancelled between slices", () => {
 
 test("a scenario that needs more memory than a page has ends with a text", () => {
   const nodes = Array.from({ length: 400 }, (_, place) => `n${place}`);
-  const link = (from, to) => `{ name = "${from}-${to}", from = "${from}", to = "${to}", rate = "1 Gbit/s", delay = "1 h" }`;
+  const link = (from, to) =>
+    `{ name = "${from}-${to}", from = "${from}", to = "${to}", rate = "1 Gbit/s", delay = "1 h" }`;
   const links = nodes.slice(1).flatMap((node) => [link("n0", node), link(node, "n0")]);
   const flow = `{ name = "f", count = 9000, from = "n0", to = "n1", source = { kind = "cbr", rate = "100 Gbit/s" } }`;
   const text = `duration = "2 h"\nnodes = ${JSON.stringify(nodes)}\nlinks = [${links.join(",")}]\nflows = [${flow}]\n`;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { completions, contextAt, described } from "../src/complete.js";
+import { diagnostic } from "../src/diagnostics.js";
 import { carried, fragment, wholeNumber } from "../src/link.js";
 import { merged } from "../src/plots.js";
 import { packetsOf, rateOf, rateText, timeOf, timeText } from "../src/quantities.js";
@@ -51,7 +52,7 @@ function edited(text, change) {
 }
 
 test("a link gives back the scenario with its seed", async () => {
-  const there = { text: "name = \"ü 𝄞\"\n", seed: "18446744073709551615", run: "3" };
+  const there = { text: 'name = "ü 𝄞"\n', seed: "18446744073709551615", run: "3" };
   assert.deepEqual(await carried(await fragment(there)), there);
   assert.equal(await carried(""), null);
 });
@@ -70,7 +71,10 @@ test("damaged, newer and hostile links are refused with a reason", async () => {
 test("quantities are read and written with three digits", () => {
   assert.deepEqual([rateOf("1.6 Mbit/s"), rateOf("1_000 kB/s"), rateOf("2 s")], [1.6e6, 8e6, null]);
   assert.deepEqual([timeOf("50 ms"), packetsOf("10 packets"), packetsOf("15 kB")], [0.05, 10, null]);
-  assert.deepEqual([rateText(1.6e6), rateText(950), timeText(0.0005), timeText(2)], ["1.6 Mbit/s", "950 bit/s", "0.5 ms", "2 s"]);
+  assert.deepEqual(
+    [rateText(1.6e6), rateText(950), timeText(0.0005), timeText(2)],
+    ["1.6 Mbit/s", "950 bit/s", "0.5 ms", "2 s"],
+  );
 });
 
 test("controls replace the range of a value and nothing else", () => {
@@ -78,13 +82,19 @@ test("controls replace the range of a value and nothing else", () => {
   const rate = edited(TABLES, setting(outline, "links.ab", "rate", '"3 Mbit/s"', "to"));
   assert.equal(rate, TABLES.replace('"2 Mbit/s"', '"3 Mbit/s"'));
   assert.match(edited(TABLES, settingLimit(outline, "ab", "9 packets")), /limit = "9 packets" \}/);
-  assert.match(edited(TABLES, settingQueue(outline, "ab", "codel", "30 packets")), /kind = "codel", limit = "30 packets"/);
+  assert.match(
+    edited(TABLES, settingQueue(outline, "ab", "codel", "30 packets")),
+    /kind = "codel", limit = "30 packets"/,
+  );
   assert.match(edited(TABLES, settingAlgorithm(outline, "f", "cubic")), /variant = "cubic", rules/);
 });
 
 test("controls add fields that are not stated", () => {
   const outline = outlined(TABLES);
-  assert.match(edited(TABLES, settingLimit(outline, "ba", "9 packets")), /"10 ms"\nqueue = \{ kind = "droptail", limit = "9 packets" \}\n/);
+  assert.match(
+    edited(TABLES, settingLimit(outline, "ba", "9 packets")),
+    /"10 ms"\nqueue = \{ kind = "droptail", limit = "9 packets" \}\n/,
+  );
   assert.match(edited(TABLES, settingQueue(outline, "ba", "pie", undefined)), /\nqueue = "pie"\n/);
   assert.match(edited(TABLES, setting(outline, "flows.f", "count", "3", "to")), /to = "b"\ncount = 3\n/);
   const inline = `${TEXT}flows = [{ name = "f", from = "b", to = "a", source = "cbr" }]\n`;
@@ -103,7 +113,7 @@ test("completion knows the table at the cursor", () => {
   const at = (text) => contextAt(text, text.length);
   assert.deepEqual(at('[[links]]\nname = "a"\nqueue = { kind = "co').path, ["links", "queue"]);
   assert.deepEqual(at('[[links]]\nqueue = { kind = "x" }\nra').path, ["links"]);
-  assert.deepEqual([at('[[links]]\nra').key, at('[[links]]\nrate = "').key], [null, "rate"]);
+  assert.deepEqual([at("[[links]]\nra").key, at('[[links]]\nrate = "').key], [null, "rate"]);
   assert.deepEqual(at('links = [{ name = "a", queue = { k').path, ["links", "queue"]);
 });
 
@@ -122,12 +132,58 @@ test("completion offers fields, values and names", () => {
 });
 
 test("step functions are merged at the union of their times", () => {
-  const curves = [{ times: [0, 2], values: [1, 3] }, { times: [1, 2, 4], values: [5, 6, 7] }];
-  assert.deepEqual(merged(curves), [[0, 1, 2, 4], [1, 1, 3, 3], [null, 5, 6, 7]]);
+  const curves = [
+    { times: [0, 2], values: [1, 3] },
+    { times: [1, 2, 4], values: [5, 6, 7] },
+  ];
+  assert.deepEqual(merged(curves), [
+    [0, 1, 2, 4],
+    [1, 1, 3, 3],
+    [null, 5, 6, 7],
+  ]);
 });
 
 test("files have safe names and quoted cells", () => {
   assert.equal(stem("<script>../x"), "script-x");
   assert.equal(csv({ columns: ["a", "b"], rows: [['x"y', null]] }), 'a,b\n"x""y",\n');
   assert.match(python("name = '''x'''\n", "1", "0"), /from_text\("name = '''x'''\\n"\)/);
+});
+
+/** Whole numbers that look random and are the same every time. */
+function* numbers(seed) {
+  let state = seed;
+  for (;;) {
+    state = (state * 1664525 + 1013904223) % 2 ** 32;
+    yield state;
+  }
+}
+
+test("200 wrong edits are refused at their place", () => {
+  const drawn = numbers(1);
+  const below = (most) => drawn.next().value % most;
+  let refused = 0;
+  while (refused < 200) {
+    const at = below(TABLES.length);
+    const inserted = ["", "x", '"', "[", "= 1", "\n", "#", "\u0000", "𝄞", "9".repeat(400)][below(10)];
+    const text = TABLES.slice(0, at) + inserted + TABLES.slice(at + below(12));
+    const { error, outline } = engine().check(text);
+    if (!error) continue;
+    refused += 1;
+    const { from, to, message } = diagnostic(error, new Outline(outline, text), text);
+    assert.ok(0 <= from && from <= to && to <= text.length && message, `${from} to ${to}: ${message}`);
+    const isWhole = from === 0 && to === text.length;
+    assert.ok(!isWhole, message);
+  }
+});
+
+test("an error is shown at its field or its line", () => {
+  const shown = (text) => {
+    const { error, outline } = engine().check(text);
+    const { from, to } = diagnostic(error, new Outline(outline, text), text);
+    return text.slice(from, to);
+  };
+  assert.equal(shown(TABLES.replace("droptail", "doptail")), '"doptail"');
+  assert.equal(shown(TABLES.replace('"30 packets"', "30")), "30");
+  assert.equal(shown(TABLES.replace('to = "b"', 'to = "z"')), '"z"');
+  assert.equal(shown(TABLES.replace('delay = "10 ms" # one way', "delay = ")), "delay = ");
 });

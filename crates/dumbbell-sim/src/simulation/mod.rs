@@ -298,6 +298,7 @@ impl<'a> Simulation<'a> {
             // No earlier sighting can precede these any more.
             self.report_before(self.network.now.since(self.network.in_flight.longest_lookahead()), tap);
         }
+        self.probes.sample_backlogs(&mut self.network.links);
         self.overflow = self.probes.overflow(&self.network.links, self.network.now);
         self.overflow.is_none()
     }

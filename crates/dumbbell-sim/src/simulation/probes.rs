@@ -288,6 +288,26 @@ impl Probes {
         (count > limit).then_some(Overflow { of: Excess::Samples, count, limit, at })
     }
 
+    /// Samples what links have kept of backlogs that are only recorded periodically, so that memory does not grow with the
+    /// number of packets. A link may be ahead of the clock: what is after the end is removed there.
+    pub(super) fn sample_backlogs(&mut self, links: &mut [Link]) {
+        for (link, numbers) in links.iter_mut().zip(&self.of_links) {
+            let chosen = || numbers.iter().map(|&number| number as usize);
+            let backlogs =
+                || chosen().filter(|&number| self.recordings[number].quantity.is(Measure::Backlog));
+            if backlogs().next().is_none() || !backlogs().all(|number| self.recordings[number].is_periodic())
+            {
+                continue;
+            }
+            let numbers: Vec<usize> = backlogs().collect();
+            for change in link.records_mut().take_changes() {
+                for &number in &numbers {
+                    self.recordings[number].record(change.at, Some(change.waiting as f64));
+                }
+            }
+        }
+    }
+
     /// Records what the links have kept until now, and ends all recordings.
     pub(super) fn finish(&mut self, links: &mut [Link], now: Time) {
         for (link, numbers) in links.iter_mut().zip(&self.of_links) {

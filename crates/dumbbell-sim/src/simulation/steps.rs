@@ -77,11 +77,8 @@ impl<'a> Steps<'a> {
         self.simulation.handle_until(&supervision, duration)?;
         let next = self.simulation.network.events.peek();
         let has_paused = !self.simulation.is_complete() && next.is_some_and(|(at, _)| at <= duration);
-        self.now = if has_paused || self.simulation.is_complete() {
-            self.simulation.network.now
-        } else {
-            duration
-        };
+        self.now =
+            if has_paused || self.simulation.is_complete() { self.simulation.network.now } else { duration };
         Some(())
     }
 

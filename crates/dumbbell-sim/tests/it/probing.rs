@@ -116,3 +116,31 @@ fn pings_beside_a_flow_see_its_queue_and_their_losses_there_and_back_count() {
     assert!((0..=6).contains(&(found.segments_sent - found.segments_lost - answered)));
     assert!((500..625).contains(&answered), "{answered}");
 }
+
+#[test]
+fn a_periodic_backlog_is_the_recorded_one_at_its_times() {
+    for ends_early in [false, true] {
+        let mut scenario = greedy(json!("cubic"), &[]);
+        if ends_early {
+            scenario["flows"][0]["source"] = json!({ "kind": "transfer", "size": "5 MB" });
+            scenario["stop_when_complete"] = json!(["f"]);
+        }
+        scenario["probes"] = json!([{ "links": ["*"], "quantities": ["backlog"] }]);
+        let changes = outcome(&scenario);
+        scenario["probes"][0]["period"] = json!("7 ms");
+        let periodic = outcome(&scenario);
+        // Many times the number of events between two looks at what links have kept.
+        assert!(periodic.events > 10_000);
+        assert_eq!(periodic.recordings.len(), changes.recordings.len());
+        let mut compared = 0;
+        for (sampled, exact) in periodic.recordings.iter().zip(&changes.recordings) {
+            for (time, value) in sampled.times.iter().zip(&sampled.values) {
+                let before = exact.times.partition_point(|changed| changed <= time);
+                assert_eq!(exact.values.get(before - 1), Some(value), "{} at {time} s", sampled.name);
+                compared += 1;
+            }
+            assert!(sampled.times.iter().all(|time| *time <= periodic.simulated_s));
+        }
+        assert!(compared > 500, "{compared}");
+    }
+}
