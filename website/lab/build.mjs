@@ -1,5 +1,4 @@
-// Builds the page: `node build.mjs MODULE FOLDER` bundles it with the engine's module into a folder. `--optimize` runs
-// wasm-opt on the module, which takes a minute.
+// Builds the page: `node build.mjs MODULE FOLDER` bundles it with the engine's module into a folder.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,10 +9,9 @@ import esbuild from "esbuild";
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(HERE, "../..");
 const ALLOWED = ["MIT", "Apache-2.0", "ISC", "BSD-2-Clause", "BSD-3-Clause"];
-const MOST_KILOBYTES = 800;
 
-const [engine, folder] = process.argv.slice(2).filter((one) => !one.startsWith("--"));
-if (!engine || !folder) throw new Error("usage: node build.mjs MODULE FOLDER [--optimize]");
+const [engine, folder] = process.argv.slice(2);
+if (!engine || !folder) throw new Error("usage: node build.mjs MODULE FOLDER");
 const read = (...path) => readFileSync(join(...path), "utf8");
 
 /** The scenarios of examples/ that the engine runs without other programs, with their titles. */
@@ -85,18 +83,10 @@ function page() {
     cpSync(join(ROOT, "examples", `${file}.toml`), join(folder, "examples", `${file}.toml`));
 }
 
-/** Copies the module, optimized if that is wanted, and refuses one that would need the page. */
+/** Copies the module, and refuses one that would need something of the page. */
 function copyModule() {
   const target = join(folder, "engine.wasm");
-  if (process.argv.includes("--optimize")) {
-    const options = ["-O3", "--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext"];
-    const more = ["--enable-mutable-globals", "--enable-multivalue", "--enable-reference-types"];
-    execFileSync(join(HERE, "node_modules/.bin/wasm-opt"), [engine, "-o", target, ...options, ...more], {
-      stdio: "inherit",
-    });
-  } else {
-    cpSync(engine, target);
-  }
+  cpSync(engine, target);
   const imports = WebAssembly.Module.imports(new WebAssembly.Module(readFileSync(target)));
   if (imports.length) throw new Error(`the module has imports: ${JSON.stringify(imports)}`);
 }
@@ -113,5 +103,3 @@ const sizes = sent.map((file) => [
 ]);
 const total = sizes.reduce((sum, [, size]) => sum + size, 0);
 console.log(`lab: ${total} kB with gzip (${sizes.map(([file, size]) => `${file} ${size}`).join(", ")})`);
-if (process.argv.includes("--optimize") && total > MOST_KILOBYTES)
-  throw new Error(`the page has ${total} kB with gzip; at most ${MOST_KILOBYTES} are accepted`);

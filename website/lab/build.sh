@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Builds the lab in results/website/lab: the engine as WebAssembly, and the page around it. Skips, and says so, where a tool
-# is missing. OPTIMIZE=yes runs wasm-opt on the module; LAB_PROFILE states another profile of Cargo.
+# Builds the lab in results/website/lab: the engine as WebAssembly, and the page around it. Skips, and says so, where a
+# tool is missing. LAB_PROFILE states another profile of Cargo.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 target=wasm32-unknown-unknown
-export LAB_PROFILE=${LAB_PROFILE:-lab}
-profile=$LAB_PROFILE
+profile=${LAB_PROFILE:-lab}
 skip() {
     echo "SKIPPED lab: $1" >&2
     exit 0
@@ -19,17 +18,13 @@ has_target() { [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ]; }
 
 command -v node >/dev/null && command -v npm >/dev/null || skip "node and npm are missing"
 has_target || { command -v rustup >/dev/null && timeout 120 rustup target add "$target" >/dev/null 2>&1; } || true
-if has_target; then
-    cargo build --locked --quiet --package dumbbell-web --profile "$profile" --target "$target"
-else
-    website/lab/debian.sh "$target" || skip "no toolchain for $target: try rustup target add $target"
-fi
+has_target || skip "the toolchain does not have $target, and rustup cannot add it"
 
+cargo build --locked --quiet --package dumbbell-web --profile "$profile" --target "$target"
 built=$(realpath "${CARGO_TARGET_DIR:-target}")
+
 cd website/lab
 if ! { [ -e node_modules/.package-lock.json ] && [ node_modules/.package-lock.json -nt package-lock.json ]; }; then
-    omitted=()
-    [ -n "${OPTIMIZE:-}" ] || omitted=(--omit optional)
-    npm ci --ignore-scripts --no-audit --no-fund --loglevel error "${omitted[@]}" || skip "the packages of npm cannot be installed"
+    npm ci --ignore-scripts --no-audit --no-fund --loglevel error || skip "the packages of npm cannot be installed"
 fi
-node build.mjs "$built/$target/$profile/dumbbell_web.wasm" ../../results/website/lab ${OPTIMIZE:+--optimize}
+node build.mjs "$built/$target/$profile/dumbbell_web.wasm" ../../results/website/lab

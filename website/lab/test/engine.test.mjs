@@ -53,6 +53,16 @@ test("the first example fills its queue, and CoDel keeps it short", () => {
   assert.ok(delay(run(text.replace("droptail", "codel"), 1, 0)) < 0.08);
 });
 
+test("a run with too many changes for a page is sampled, with the same fingerprint", () => {
+  // The scenario's own probe leaves room for half a million samples of the page.
+  const probe = '[[probes]]\nflows = ["bulk"]\nquantities = ["srtt"]\nperiod = "2 us"\n';
+  const text = `${read("website/lab/first.toml").replaceAll("0 Mbit/s", "000 Mbit/s").replaceAll("20 ms", "1 ms").replace("30 s", "5 s")}\n${probe}`;
+  const [plain, watched] = [0, 1].map((watch) => run(text, 1, 0, watch));
+  assert.deepEqual([watched.is_sampled, watched.fingerprint], [true, plain.fingerprint]);
+  const ofPage = watched.traces.filter(({ quantity }) => quantity !== "srtt");
+  assert.ok(ofPage.length > 0 && ofPage.every(({ samples }) => samples <= 20_001));
+});
+
 test("a run may be cancelled between slices", () => {
   assert.equal(engine().begin(read("website/lab/first.toml"), 1n, 0n, 1), null);
   assert.equal(engine().advance(1_000), false);
