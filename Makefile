@@ -60,10 +60,11 @@ help:
 	@echo "make figure         build everything and draw a first run: results/first/picture.png"
 	@echo "make quick          build everything and reproduce every paper with fewer replications"
 	@echo "make reproduce      the same with all replications; PAPER=NAME reproduces one paper"
-	@echo "make test           run all checks: fmt tidy licences advisories lint rust python tutorials lab-test website; each is also a target"
+	@echo "make test           run all checks: fmt tidy licences advisories lint rust python tutorials website; each is also a target"
 	@echo "make check          check what differs from main or BASE in about a minute: lints, and the tests nearest to it"
 	@echo "make website        build the site, with the gallery, the notebooks and the interface, in results/website/site"
 	@echo "make lab            build the page with the engine as WebAssembly in results/website/lab; needs node and npm"
+	@echo "make lab-test       build it, and test it in node and Chromium"
 	@echo "make cross-validate run the same scenarios in Dumbbell and in ns-2 (PEER=ns3: ns-3); cross-validate-smoke: a subset"
 	@echo "make evaluate       evaluate ALGORITHM=$(ALGORITHM) by RFC 9743 with fewer replications"
 	@echo "make bench          measure delivered packets per CPU second; bench-smoke: a short measurement"
@@ -118,8 +119,7 @@ test: builds fmt tidy licences advisories
 	@$(TOGETHER) lint-rust $(STAMPS)/engine
 	@$(TOGETHER) lint-python rust
 	@$(MAKE) --no-print-directory python
-	@$(TOGETHER) tutorials lab-test
-	@$(MAKE) --no-print-directory website
+	@$(TOGETHER) tutorials website
 	@echo "make test: all checks passed"
 
 # What a change can break, in about a minute; docs/development.md tells what is left out.
