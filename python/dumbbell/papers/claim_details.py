@@ -231,7 +231,9 @@ class ClaimDetails:
             "estimate": self.estimate_text(),
             "n": self.n_text(),
             "rule": self.rule_text(),
-            "class": f"{claim.classed.name}: {claim.classed.reason}" if claim.classed.reason else claim.classed.name,
+            "class": f"{claim.classed.name}: {claim.classed.reason}"
+            if claim.classed.reason
+            else claim.classed.name,
             "scenario": claim.scenario,
             "runs": self.runs_text(),
             "origin": self.origin_text(),
