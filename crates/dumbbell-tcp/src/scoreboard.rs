@@ -719,11 +719,6 @@ impl Scoreboard {
         self.ring.front().is_some_and(|head| head.flags & RESENT != 0)
     }
 
-    /// True if the newest segment was retransmitted and is not lost since.
-    pub fn is_tail_resent(&self) -> bool {
-        self.ring.back().is_some_and(|tail| tail.flags & RESENT != 0)
-    }
-
     /// Starts a recovery: no hole has been repaired in it yet.
     pub fn begin_recovery(&mut self) {
         let mut pipe = 0;

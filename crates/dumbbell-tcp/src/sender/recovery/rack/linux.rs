@@ -481,7 +481,7 @@ impl Rack {
     /// Notes a reaction, and expects that a probe in the network arrives twice as well (`tcp_init_undo`).
     fn note_with_probe(&mut self, connection: &Access<'_>, signal: Signal) {
         self.note_reaction(connection, signal, false);
-        if self.probe.is_repetition_out() && !connection.scoreboard().is_tail_resent() {
+        if self.probe.is_repetition_out() {
             self.reaction.iter_mut().for_each(Reaction::expect_probe);
         }
     }
