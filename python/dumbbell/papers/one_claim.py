@@ -320,6 +320,7 @@ def _tell(done: JudgedClaims, export: Export | None) -> None:
             ("measured", row["estimate"]),
             ("n", row["n"]),
             ("rule", row["rule"]),
+            ("class", row["class"]),
             ("why", finding.why),
             ("rests on", row["origin"]),
             *(("runs" if not place else "", text) for place, text in enumerate(row["runs"])),
