@@ -212,12 +212,7 @@ impl<'a> Simulation<'a> {
                 self.apply_changes();
             }
             if self.event_count.is_multiple_of(EVENTS_PER_STOP_CHECK) {
-                if self.event_count > supervision.max_events && !self.is_complete() {
-                    // The event stays for the next call, which counts it again.
-                    self.event_count -= 1;
-                    return Some(());
-                }
-                if let ControlFlow::Break(end) = self.go_on(supervision) {
+                if let ControlFlow::Break(end) = self.go_on_or_pause(supervision) {
                     return end;
                 }
                 if self.event_count.is_multiple_of(EVENTS_PER_SETTLEMENT) && !self.look_around(supervision) {
@@ -283,6 +278,16 @@ impl<'a> Simulation<'a> {
         } else {
             ControlFlow::Break(Some(()))
         }
+    }
+
+    /// The same, unless the run has had its events.
+    fn go_on_or_pause(&mut self, supervision: &Supervision<'_>) -> ControlFlow<Option<()>> {
+        if self.event_count > supervision.max_events && !self.is_complete() {
+            // The event stays for the next call, which counts it again.
+            self.event_count -= 1;
+            return ControlFlow::Break(Some(()));
+        }
+        self.go_on(supervision)
     }
 
     /// What is done every thousand events. False if the probes have recorded too much.
