@@ -129,8 +129,8 @@ fn a_periodic_backlog_is_the_recorded_one_at_its_times() {
         let changes = outcome(&scenario);
         scenario["probes"][0]["period"] = json!("7 ms");
         let periodic = outcome(&scenario);
-        // Many times the number of events between two looks at what links have kept.
-        assert!(periodic.events > 10_000);
+        // Several times the number of events between two looks at what links have kept.
+        assert!(periodic.events > 4 * 1024, "{}", periodic.events);
         assert_eq!(periodic.recordings.len(), changes.recordings.len());
         let mut compared = 0;
         for (sampled, exact) in periodic.recordings.iter().zip(&changes.recordings) {
