@@ -148,11 +148,12 @@ def test_a_repetition_of_the_paper_has_its_means_and_its_spread():
 
 
 @pytest.mark.slow
-def test_sampling_in_the_paper_allows_less_than_all_of_its_claims(made_up):
+def test_sampling_in_the_paper_allows_less_than_all_of_its_orderings(made_up):
     findings = claims.judge(PAPER.claims(), PAPER.evidence(papers.Settings(), made_up, {}))
     allowed = PAPER.ceilings(findings)
     assert 80 < allowed["orderings"] < 95
-    assert 90 < allowed["values"] < 100
+    # The printed values are too few, and their tolerances too wide, for sampling to cost one of them.
+    assert 90 < allowed["values"] <= 100
 
 
 def test_other_numbers_are_not_reproduced(made_up):

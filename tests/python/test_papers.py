@@ -250,7 +250,7 @@ def test_undecided_claims_get_further_seeds_until_they_are_decided(folder, tmp_p
     assert done["seeds"] == done["score"]["measured"]["values"]["seeds"] == 1
     monkeypatch.setattr(type(paper), "spread", 80.0)
     never = papers.reproduce("small-paper", output=tmp_path / "out", **request).data
-    assert never["further_replications"] == {"seeds": [5, 6], "runs": 6, "undecided": [1, 1, 1]}
+    assert never["further_replications"] == done["further_replications"] | {"undecided": [1, 1, 1]}
     assert never["runs_kept_from_before"] == 9
     for few in ({"quick": True}, {"runs": 3}):
         alone = papers.reproduce("small-paper", output=tmp_path / "out", **request, **few).data

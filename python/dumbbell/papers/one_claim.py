@@ -268,8 +268,8 @@ def _exported(
     run = planned[whole_number("--run", export.run, 0, len(planned) - 1)]
     lines = [
         f"{paper.title}, claim {claim.id}: {claim.statement} ({claim.source})",
-        f"Run {export.run} of {len(planned)} of {key}. The same bits:",
-        *(command for _, command in commands_of(export.file, run)),
+        f"Run {export.run} of {len(planned)} of {key}. As {details.file}, the same bits:",
+        *(command for _, command in commands_of(Path(details.file), run)),
     ]
     comment = "".join(f"# {printable(' '.join(line.split()))}\n" for line in lines)
     write_text(export.file, f"{comment}\n{run.scenario.to_toml()}")
