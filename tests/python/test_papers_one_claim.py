@@ -126,18 +126,20 @@ def test_results_and_report_say_what_a_claim_rests_on(folder, tmp_path):
 
 
 def test_an_exported_run_gives_the_bits_of_the_papers_run(folder, tmp_path):
-    export = papers.Export(file=tmp_path / "s.toml", key="base|vegas", run=2)
+    export = papers.Export(file=tmp_path / "S-3.toml", key="base|vegas", run=2)
     done = judged(NAME, "S-3", quick=True, papers=folder, output=tmp_path, export=export)
     run = done.exported
     assert (run.key, run.seed, run.run) == ("base|vegas", 101, 2)
     text = export.file.read_text(encoding="utf-8")
-    assert f"dumbbell run {export.file} --seed 101 --run 2" in text
+    assert "dumbbell run S-3.toml --seed 101 --run 2" in text
     again = dumbbell.run(Scenario.from_toml(export.file), seed=run.seed, run=run.run)
     assert again.fingerprint == dumbbell.run(run.scenario, seed=run.seed, run=run.run).fingerprint
     assert again.fingerprint != dumbbell.run(run.scenario, seed=run.seed, run=1).fingerprint
     for _, command in [words.split(" ", 1) for words in text.splitlines()[2:6]]:
         shell = shlex.split(
-            command.replace("picture.png", str(tmp_path / "a.svg")).replace("packets", str(tmp_path / "p"))
+            command.replace("picture.png", str(tmp_path / "a.svg"))
+            .replace("packets", str(tmp_path / "p"))
+            .replace("S-3.toml", str(export.file))
         )
         assert CliRunner().invoke(app, shell[1:]).exit_code == 0, command
 
