@@ -40,8 +40,8 @@ pub use setup::Setup;
 pub use slow_start::SlowStartSpec;
 pub use window::Window;
 
-use dumbbell_units::Ecn;
 use dumbbell_units::spec::Params;
+use dumbbell_units::{Ecn, Time};
 
 /// The run-time part of a congestion control.
 ///
@@ -126,6 +126,11 @@ pub trait Control {
 
     /// Optional: a duplicate ACK arrived, which may report data as delivered.
     fn on_duplicate_ack(&mut self, _context: &Context, _ack: &Ack) {}
+
+    /// Optional: an acknowledgement delivered data whose round-trip time is this, also in a recovery and by a report alone.
+    /// Called under the rules of Linux (`pkts_acked`), before the recovery and [`on_ack`](Self::on_ack) take the
+    /// acknowledgement. A sender in a recovery keeps its window, whatever the threshold becomes.
+    fn on_sample(&mut self, _context: &Context, _rtt: Time) {}
 
     /// Optional: a segment is considered lost. Called for each, before the reaction to the loss.
     fn on_loss(&mut self, _context: &Context, _lost: &LostSegment) {}

@@ -2,6 +2,7 @@
 
 use crate::slow_start::{SlowStarter, Step};
 use crate::{Ack, Congestion, Context, GrowPer, Growth, Setup, Window, WindowRules};
+use dumbbell_units::Time;
 use dumbbell_units::math::whole;
 use std::ops::{Deref, DerefMut};
 
@@ -175,6 +176,16 @@ impl RenoWindow {
         leaves && growth == 0.0
     }
 
+    /// A round-trip time was measured. If that ends slow start, the threshold is the window: in a recovery, what the sender
+    /// makes of it.
+    pub fn on_sample(&mut self, context: &Context, rtt: Time) {
+        let window = self.window.cwnd + context.inflation;
+        let is_below = self.growth.rules.in_slow_start(window, self.window.ssthresh);
+        if self.slow_start.on_sample(rtt, window, is_below, context) {
+            (self.window.cwnd, self.window.ssthresh) = (window, window);
+        }
+    }
+
     /// Grows in congestion avoidance by a segment for each `count` additions.
     #[inline]
     pub fn grow(&mut self, additions: f64, count: f64, context: &Context) {
@@ -213,7 +224,7 @@ impl RenoWindow {
 
     /// Congestion: sets this threshold and this window, or the loss window.
     pub fn reduce(&mut self, ssthresh: f64, cwnd: f64, context: &Context, congestion: &Congestion) {
-        self.slow_start.on_congestion(congestion);
+        self.slow_start.on_congestion(context, congestion);
         self.growth.restart();
         self.window.ssthresh = ssthresh;
         self.window.cwnd = if congestion.signal.restarts() { context.loss_window } else { cwnd };
@@ -247,7 +258,6 @@ mod tests {
     use crate::algorithms::newvegas::tests::{MSS, context};
     use crate::{AlgorithmSpec, Signal};
     use crate::{ReductionBase, SlowStartSpec};
-    use dumbbell_units::Time;
 
     /// Threshold and window in segments after a loss with a window of 13.5 segments, 13 of them in flight and 8.5 in
     /// the network.

@@ -1,6 +1,7 @@
 //! Round-trip estimation and the retransmission timeout: the coarse ticking clock of BSD, and
 //! [RFC 6298 §2] with its granularity and minimum as parameters.
 
+use crate::scoreboard::Echo;
 use dumbbell_units::{Time, choice, params, tagged};
 
 params! {
@@ -190,10 +191,12 @@ impl HostClock {
     }
 
     /// When a timer of Linux expires that was set at `now` for so long: its wheel rounds the expiry up to units that grow
-    /// with the wait, and adds one (`calc_wheel_index`).
-    fn wheel(self, period: Time, now: Time, wait: Time) -> Time {
+    /// with the wait, and adds one (`calc_wheel_index`). While a timer expires, the wheel is a tick ahead
+    /// (`__run_timers`), so that the wait of one that it sets, `by_timer`, counts one less.
+    fn wheel(self, period: Time, now: Time, wait: Time, by_timer: bool) -> Time {
         let ticks = wait.0.div_ceil(period.0);
-        let level = (0..WHEEL_LEVELS).take_while(|level| ticks >= 63 << (3 * level)).count() as u32;
+        let ahead = ticks.saturating_sub(u64::from(by_timer));
+        let level = (0..WHEEL_LEVELS).take_while(|level| ahead >= 63 << (3 * level)).count() as u32;
         let shift = 3 * level.min(WHEEL_LEVELS);
         let expires = self.after(period, now, ticks.max(1));
         let unit = period.0 << shift;
@@ -283,7 +286,7 @@ impl RttEstimator {
         match &self.spec {
             TimerSpec::Linux(linux) if linux.tick.0 > 0 => {
                 let set = Time(due.0.saturating_sub(wait.0));
-                self.clock.wheel(linux.tick, set, wait).max(due)
+                self.clock.wheel(linux.tick, set, wait, self.backoffs > 0).max(due)
             }
             _ => due,
         }
@@ -345,6 +348,14 @@ impl RttEstimator {
         match &self.spec {
             TimerSpec::Linux(linux) if at < Time::NEVER => self.clock.last_tick(linux.timestamp_unit, at),
             _ => at,
+        }
+    }
+
+    /// What an ACK with the timestamp of a segment sent at `at` echoes.
+    pub fn echo(&self, at: Time) -> Echo {
+        match &self.spec {
+            TimerSpec::Linux(linux) => Echo { at, end: self.clock.after(linux.timestamp_unit, at, 1) },
+            _ => Echo::exact(at),
         }
     }
 

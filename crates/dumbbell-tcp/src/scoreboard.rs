@@ -17,7 +17,7 @@ use rate::DeliveryRate;
 use sent::{EVER_REPORTED, EXAMINED, LOST, LOST_EARLY, PROBED, RESENT, SACKED};
 use std::collections::VecDeque;
 
-pub use by_time::Deliveries;
+pub use by_time::{Deliveries, Echo};
 pub use sent::Sent;
 
 /// Ranges that an ACK reports at most.
@@ -244,7 +244,7 @@ impl Scoreboard {
 
     /// An ACK arrived, which echoes this time if there are timestamps.
     #[inline]
-    pub fn begin_ack(&mut self, echo: Option<Time>) {
+    pub fn begin_ack(&mut self, echo: Option<Echo>) {
         if let Some(by_time) = &mut self.by_time {
             by_time.begin_ack(echo);
         }

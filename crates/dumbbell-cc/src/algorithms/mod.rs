@@ -5,7 +5,7 @@ use crate::{
     RecoveryExit, Restart, SentSegment, Setup, Undo, UnusedWindow,
 };
 use dumbbell_units::spec;
-use dumbbell_units::{Ecn, Value, tagged};
+use dumbbell_units::{Ecn, Time, Value, tagged};
 
 macro_rules! registry {
     ($( $name:literal => $module:ident::$Type:ident, )+) => {
@@ -287,6 +287,12 @@ impl Algorithm {
             let (context, ack) = arguments();
             control.on_duplicate_ack(&context, &ack)
         });
+    }
+
+    /// See [`Control::on_sample`]. The context is built only for algorithms that use it.
+    #[inline]
+    pub fn on_sample(&mut self, context: impl FnOnce() -> Context, rtt: Time) {
+        notify!(self, control => control.on_sample(&context(), rtt));
     }
 
     /// See [`Control::on_loss`].

@@ -6,7 +6,9 @@
 //!
 //! The acknowledgement that ends slow start belongs to congestion avoidance already.
 //!
-//! Where it departs from Linux: the window is judged by the bytes in flight.
+//! Where every round-trip time is reported, as under the rules of Linux, each counts: also those of a recovery and of
+//! acknowledgements that only report. Then the window is judged, and slow start is left once until a timeout. Elsewhere,
+//! acknowledgements that grow the window count, and the bytes in flight are judged.
 
 use super::{SlowStart, Step};
 use crate::{Ack, Congestion, Context};
@@ -61,19 +63,27 @@ pub struct ClassicHyStart {
     delay_min: Time,
     minimum: Time,
     samples: u64,
+    /// True if every round-trip time is reported.
+    is_sampled: bool,
+    /// True if slow start was left since the last timeout.
+    has_left: bool,
 }
 
 impl ClassicHyStart {
-    /// True if a sample shows that the path is full.
-    fn is_full(&mut self, rtt: Time, context: &Context, ack: &Ack) -> bool {
+    fn begin_round(&mut self, end: u64, now: Time) {
+        self.round_end = end;
+        (self.round_begun, self.train) = (now, now);
+        self.minimum = Time::NEVER;
+        self.samples = 0;
+    }
+
+    /// True if a sample shows that the path is full, with so many bytes acknowledged and this window.
+    fn is_full(&mut self, rtt: Time, acknowledged: u64, window: f64, context: &Context) -> bool {
         let now = context.now;
-        if ack.ack > self.round_end {
-            self.round_end = context.snd_nxt.max(ack.ack);
-            (self.round_begun, self.train) = (now, now);
-            self.minimum = Time::NEVER;
-            self.samples = 0;
+        if acknowledged > self.round_end {
+            self.begin_round(context.snd_nxt.max(acknowledged), now);
         }
-        if context.flight_size < self.params.low_window as f64 * context.mss {
+        if window < self.params.low_window as f64 * context.mss {
             return false;
         }
         let mut is_full = false;
@@ -115,19 +125,31 @@ impl SlowStart for ClassicHyStart {
             delay_min: Time::NEVER,
             minimum: Time::NEVER,
             samples: 0,
+            is_sampled: false,
+            has_left: false,
         }
     }
 
     fn on_ack(&mut self, standard: f64, context: &Context, ack: &Ack) -> Step {
-        let Some(rtt) = ack.rtt else { return Step::Grow(standard) };
+        let Some(rtt) = ack.rtt.filter(|_| !self.is_sampled) else { return Step::Grow(standard) };
         self.delay_min = self.delay_min.min(rtt);
-        if self.is_full(rtt, context, ack) { Step::Leave(0.0) } else { Step::Grow(standard) }
+        let is_full = self.is_full(rtt, ack.ack, context.flight_size, context);
+        if is_full { Step::Leave(0.0) } else { Step::Grow(standard) }
     }
 
-    fn on_congestion(&mut self, congestion: &Congestion) {
+    fn on_sample(&mut self, rtt: Time, window: f64, is_below: bool, context: &Context) -> bool {
+        self.is_sampled = true;
+        self.delay_min = self.delay_min.min(rtt);
+        let leaves = is_below && !self.has_left && self.is_full(rtt, context.snd_una, window, context);
+        self.has_left |= leaves;
+        leaves
+    }
+
+    fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
         if congestion.signal.restarts() {
             self.delay_min = Time::NEVER;
-            self.round_end = 0;
+            self.has_left = false;
+            self.begin_round(if self.is_sampled { context.snd_nxt } else { 0 }, context.now);
         }
     }
 }
@@ -200,6 +222,39 @@ mod tests {
         assert_eq!((left_at(false, 2000), left_at(true, 2000)), (12_000, 22_000));
         // Longer gaps are no train.
         assert!(left_at(false, 2001) > 90_000);
+    }
+
+    #[test]
+    fn a_sample_of_a_recovery_ends_slow_start_at_the_window_once_until_a_timeout() {
+        let mut connection = Connection::new(ClassicHyStartParams::default(), 20);
+        let sample = |connection: &mut Connection, milliseconds: u64, inflation| {
+            let mut context = Context::new(Time(milliseconds * 1_000_000), MSS).with_sent(connection.una, connection.nxt);
+            context.inflation = inflation;
+            connection.window.on_sample(&context, Time(20_000_000));
+            (connection.window.cwnd / MSS, connection.window.ssthresh / MSS)
+        };
+        connection.una = 1000;
+        sample(&mut connection, 0, 0.0);
+        let lose = |connection: &mut Connection, window| {
+            let loss = Congestion::new(Signal::FastRetransmit);
+            connection.window.reduce(window, window, &Context::new(Time::ZERO, MSS), &loss);
+        };
+        // The window of the recovery is two segments below the threshold. A train of more than 10 ms ends slow start.
+        lose(&mut connection, 30e3);
+        for milliseconds in [2, 4, 6, 8, 10] {
+            assert_eq!(sample(&mut connection, milliseconds, -2e3), (30.0, 30.0));
+        }
+        assert_eq!(sample(&mut connection, 12, -2e3), (28.0, 28.0));
+        lose(&mut connection, 30e3);
+        assert_eq!(sample(&mut connection, 14, -2e3), (30.0, 30.0));
+        // After a timeout, the round lasts until all that was sent before is acknowledged.
+        let context = Context::new(Time(20_000_000), MSS).with_sent(1000, 20_000).with_loss_window(20e3);
+        connection.window.halve(&context, &Congestion::new(Signal::Timeout));
+        connection.window.ssthresh = 40e3;
+        for milliseconds in [22, 24, 26, 28, 30] {
+            assert_eq!(sample(&mut connection, milliseconds, 0.0), (20.0, 40.0));
+        }
+        assert_eq!(sample(&mut connection, 32, 0.0), (20.0, 20.0));
     }
 
     #[test]

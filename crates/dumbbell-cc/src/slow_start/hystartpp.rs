@@ -121,7 +121,7 @@ impl SlowStart for HyStart {
         if self.is_over { Step::Leave(growth) } else { Step::Grow(growth) }
     }
 
-    fn on_congestion(&mut self, _congestion: &Congestion) {
+    fn on_congestion(&mut self, _context: &Context, _congestion: &Congestion) {
         self.is_over = true;
     }
 }

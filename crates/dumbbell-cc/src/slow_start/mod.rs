@@ -34,8 +34,14 @@ pub trait SlowStart: Clone + Sized {
     /// growth is `growth`, in bytes: a segment for the ACK, or for each segment that it delivers, up to the threshold.
     fn on_ack(&mut self, growth: f64, context: &Context, ack: &Ack) -> Step;
 
+    /// Optional: a round-trip time was measured, see [`Control::on_sample`](crate::Control::on_sample). `window` is that of
+    /// the sender, in bytes, also in a recovery; `is_below` if it is below the threshold. True if slow start ends there.
+    fn on_sample(&mut self, _rtt: Time, _window: f64, _is_below: bool, _context: &Context) -> bool {
+        false
+    }
+
     /// Optional: a congestion event occurred, in slow start or above it.
-    fn on_congestion(&mut self, _congestion: &Congestion) {}
+    fn on_congestion(&mut self, _context: &Context, _congestion: &Congestion) {}
 }
 
 macro_rules! registry {
@@ -94,10 +100,16 @@ macro_rules! registry {
                 )+ }
             }
 
+            /// See [`SlowStart::on_sample`].
+            #[inline]
+            pub fn on_sample(&mut self, rtt: Time, window: f64, is_below: bool, context: &Context) -> bool {
+                match self { $( SlowStarter::$Type(state) => state.on_sample(rtt, window, is_below, context), )+ }
+            }
+
             /// See [`SlowStart::on_congestion`].
             #[inline]
-            pub fn on_congestion(&mut self, congestion: &Congestion) {
-                match self { $( SlowStarter::$Type(state) => state.on_congestion(congestion), )+ }
+            pub fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+                match self { $( SlowStarter::$Type(state) => state.on_congestion(context, congestion), )+ }
             }
         }
     };

@@ -3,4 +3,5 @@
 mod conversations;
 mod linux;
 mod parsing;
+mod tick;
 mod verdicts;

@@ -27,6 +27,22 @@ fn add(times: &mut (Time, Time), sent_at: Time) {
     times.1 = sent_at;
 }
 
+/// The time that an ACK echoes.
+#[derive(Clone, Copy, Debug)]
+pub struct Echo {
+    /// The time.
+    pub at: Time,
+    /// When the clock of timestamps tells the next one.
+    pub end: Time,
+}
+
+impl Echo {
+    /// That of a clock that tells every nanosecond.
+    pub fn exact(at: Time) -> Self {
+        Echo { at, end: at + Time(1) }
+    }
+}
+
 /// What deliveries say about the order and the time of transmissions.
 #[derive(Clone, Debug)]
 pub struct Deliveries {
@@ -60,7 +76,7 @@ pub struct Deliveries {
     /// When the newest transmission that this ACK delivers was sent, if it delivers any.
     newest_now: Option<Time>,
     /// Time echoed by this ACK, if there are timestamps.
-    echo: Option<Time>,
+    echo: Option<Echo>,
     /// Lowest end of the segments sent once that this ACK delivers.
     original: u64,
     /// This ACK delivers a segment that was sent more than once.
@@ -106,7 +122,7 @@ impl Deliveries {
 
     /// An ACK arrived, which echoes this time if there are timestamps.
     #[inline]
-    pub(super) fn begin_ack(&mut self, echo: Option<Time>) {
+    pub(super) fn begin_ack(&mut self, echo: Option<Echo>) {
         self.echo = echo;
         self.newest_now = None;
         self.original = u64::MAX;
@@ -125,7 +141,7 @@ impl Deliveries {
             if sent.transmissions == 1 {
                 add(&mut self.sacked, sent.sent_at);
             }
-            self.on_delivered(sent, now);
+            self.on_delivered(sent, now, self.echo.filter(|_| !self.examines_once));
         }
     }
 
@@ -141,7 +157,7 @@ impl Deliveries {
             if sent.transmissions == 1 {
                 add(&mut self.acked, sent.sent_at);
             }
-            self.on_delivered(sent, now);
+            self.on_delivered(sent, now, self.echo);
         }
     }
 
@@ -151,7 +167,9 @@ impl Deliveries {
         self.examined = 0;
     }
 
-    fn on_delivered(&mut self, sent: &Sent, now: Time) {
+    /// A segment arrived. The time that the ACK echoes tells whether that was an earlier transmission; Linux looks at it
+    /// for what is acknowledged, and not for what is reported (`tcp_skb_spurious_retrans`).
+    fn on_delivered(&mut self, sent: &Sent, now: Time, echo: Option<Echo>) {
         self.newest_now = self.newest_now.max(Some(sent.sent_at));
         let (end, rtt) = (sent.end(), now.since(sent.sent_at));
         if sent.transmissions == 1 {
@@ -165,10 +183,8 @@ impl Deliveries {
             self.includes_resent = true;
         }
         self.highest = self.highest.max(end);
-        // What arrived may be an earlier transmission of the segment. Linux does not look at the echo (`tcp_rack_advance`).
-        let echo = self.echo.filter(|_| !self.examines_once);
-        let is_ambiguous =
-            sent.transmissions > 1 && (echo.is_some_and(|echo| echo < sent.sent_at) || rtt < self.min_rtt);
+        let is_ambiguous = sent.transmissions > 1
+            && (echo.is_some_and(|echo| echo.end <= sent.sent_at) || rtt < self.min_rtt);
         if !is_ambiguous {
             self.is_advanced = true;
             self.rtt = rtt;
@@ -261,7 +277,7 @@ impl Deliveries {
 
     /// Time that the last ACK echoes, if there are timestamps.
     pub fn echo(&self) -> Option<Time> {
-        self.echo
+        self.echo.map(|echo| echo.at)
     }
 
     /// When the newest transmission that the last ACK delivered was sent, if it delivered any.

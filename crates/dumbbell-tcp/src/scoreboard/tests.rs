@@ -150,7 +150,7 @@ fn the_pipe_agrees_with_a_full_recount_when_losses_are_detected_by_time() {
         for step in 10..60 {
             let now = Time(step);
             let seq = (random.uniform() * 11.0) as u64 * 100;
-            scoreboard.begin_ack(random.chance(0.5).then_some(Time(step / 2)));
+            scoreboard.begin_ack(random.chance(0.5).then_some(Echo::exact(Time(step / 2))));
             match (random.uniform() * 8.0) as u64 {
                 0 | 1 => {
                     scoreboard.report(0, seq, seq + 100 * (1 + step % 3), now);

@@ -32,8 +32,7 @@ impl Sender {
         }
         let before = (connection.scoreboard.delivered(), connection.scoreboard.lost());
         if connection.scoreboard.detects_by_time() {
-            let echo = connection.retransmission.has_timestamps().then_some(ack.timestamp_echo);
-            connection.scoreboard.begin_ack(echo);
+            connection.scoreboard.begin_ack(connection.retransmission.echo(ack.timestamp_echo));
         }
         let is_plain = ack.ack > connection.snd_una && ack.sack.is_empty();
         if is_plain || self.take_reports(now, ack, before) {
@@ -114,7 +113,8 @@ impl Sender {
     /// 1. The recovery, before any other component; one that is complete ends.
     /// 2. The context of the congestion control is that of this moment.
     /// 3. The scoreboard, the round-trip time, and the retransmission timer.
-    /// 4. A recovery that detects losses by time, which may reduce the window and begin another recovery.
+    /// 4. A recovery that detects losses by time, which may reduce the window and begin another recovery. After it, whether
+    ///    the window that remains limits the sender.
     /// 5. The round trip, with the validation of the window; the marks, the sample of the delivery rate, the reports; the
     ///    reduction by a mark.
     /// 6. The congestion control.
@@ -126,7 +126,6 @@ impl Sender {
         let news = recovery.on_new_ack(&mut connection.access(now), ack.ack);
         let context = connection.context(now);
         let acked = ack.ack - connection.snd_una;
-        let is_cwnd_limited = connection.uses_window();
         let rtt = connection.acknowledge(now, ack);
         connection.see_to_timer(now, news.timer);
         let mut in_recovery = news.in_recovery;
@@ -134,6 +133,7 @@ impl Sender {
             recovery.on_delivered(&mut connection.access(now), DeliveredBy::NewData);
             in_recovery = connection.in_recovery;
         }
+        let is_cwnd_limited = connection.uses_window();
         let is_round_start = connection.begin_round(now, ack.ack);
         let delivered = connection.scoreboard.delivered() - before.0;
         let (marks, is_signal) = connection.take_marks(ack, acked, delivered);
@@ -245,6 +245,7 @@ impl Connection {
             }
         };
         self.retransmission.sample(now, first, self.snd_una, self.snd_nxt);
+        self.announce_sample(now, last);
         Some(last)
     }
 

@@ -498,6 +498,15 @@ impl Connection {
         });
     }
 
+    /// Reports a round-trip time to the congestion control. The window in the network remains, whatever it answers.
+    pub(super) fn announce_sample(&mut self, now: Time, rtt: Time) {
+        let cwnd = self.congestion.cwnd();
+        self.congestion.on_sample(|| context_of!(self, now), rtt);
+        if self.duplicates.inflation != 0.0 {
+            self.duplicates.inflation -= self.congestion.cwnd() - cwnd;
+        }
+    }
+
     /// Reports each segment newly considered lost to the congestion control, before the congestion itself.
     #[inline(never)]
     pub(super) fn announce_losses(&mut self, now: Time) {

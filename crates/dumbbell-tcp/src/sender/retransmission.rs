@@ -2,6 +2,7 @@
 
 use crate::config::TcpParams;
 use crate::rtt::{HostClock, RttEstimator};
+use crate::scoreboard::Echo;
 use dumbbell_cc::Restart;
 use dumbbell_units::Time;
 
@@ -79,6 +80,12 @@ impl RetransmissionTimer {
             self.round_end = snd_nxt;
         }
         self.estimator.sample_in_round(Time(now.0.saturating_sub(rtt.0)), now, begins_round);
+    }
+
+    /// What an ACK echoes, if there are timestamps.
+    #[inline]
+    pub(super) fn echo(&self, at: Time) -> Option<Echo> {
+        self.timestamps.then(|| self.estimator.echo(at))
     }
 
     /// The time that a timestamp sent at `at` tells.

@@ -60,6 +60,11 @@ impl Reduction {
         connection.sent_counted() > self.sent_before
     }
 
+    /// So many bytes that were just sent do not count, as in Linux a probe that repeats a segment.
+    pub(super) fn leave_out(&mut self, bytes: u64) {
+        self.sent_before += bytes;
+    }
+
     /// A recovery begins with an ACK that delivers a segment; the window before it was `prior`, and it is reduced now.
     pub(super) fn begin(connection: &mut Access<'_>, prior: f64) -> Reduction {
         let segment = u64::from(connection.mss()).min(connection.scoreboard().delivered_counted());

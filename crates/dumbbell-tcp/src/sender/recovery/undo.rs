@@ -162,7 +162,7 @@ impl ForwardRecovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scoreboard::Scoreboard;
+    use crate::scoreboard::{Echo, Scoreboard};
 
     #[test]
     fn every_retransmission_must_have_arrived_twice() {
@@ -222,7 +222,7 @@ mod tests {
                 reaction.on_resent(Time(50));
             }
             [0, 1].map(|number: usize| {
-                scoreboard.begin_ack(Some(Time(echoes[number])));
+                scoreboard.begin_ack(Some(Echo::exact(Time(echoes[number]))));
                 scoreboard.acknowledge(100 * (number as u64 + 1), Time(90));
                 reaction.on_ack(scoreboard.deliveries().expect("detection by time"))
             })

@@ -381,7 +381,8 @@ impl Rack {
         if connection.scoreboard().pipe() != before && !connection.in_recovery() {
             let segment = u64::from(connection.mss());
             self.enter_of_linux(connection, segment, false);
-        } else if !connection.scoreboard().is_empty() {
+        }
+        if !connection.scoreboard().is_empty() {
             self.restart_from_head(connection);
         }
     }
@@ -451,7 +452,7 @@ impl Rack {
         let probe = now + self.probe_timeout(connection);
         let probe = if latest > now { probe.min(latest) } else { probe };
         connection.set_timer(TimerKind::Probe, probe);
-        if connection.timers().deadline(TimerKind::Retransmission) < probe {
+        if connection.timers().deadline(TimerKind::Retransmission) <= probe {
             // The probe takes the place of the timeout.
             connection.set_timer(TimerKind::Retransmission, probe);
         }
