@@ -45,9 +45,9 @@ FIGURES = {
 """The figures with a ratio to Reno of every variant."""
 
 OVERFLOWS = {
-    "NewVegas and Reno, nothing random": "base/fig3",
-    "CODE and Reno, nothing random": "base/fig5",
-    "CODE and Reno, cross traffic": "fig5-cross",
+    "NewVegas and Reno, nothing random": "base/fig3-quiet",
+    "CODE and Reno, nothing random": "base/fig5-quiet",
+    "CODE and Reno, cross traffic": "base/fig5",
 }
 """The runs whose overflows are counted."""
 

@@ -23,6 +23,7 @@ from .scenarios import (
     MIXES,
     PHASE_RATES,
     PHASES,
+    QUIET,
     RATES,
     RTTS,
     START_SIZES,
@@ -92,7 +93,7 @@ def counts(settings: Settings) -> Counts:
             moved_rtts=(),
             moved_buffers=(),
             moved_mixes=(),
-            variations=("quiet", "jitter-alone", "halving", "no-floor", "window-cross"),
+            variations=("quiet", "jitter-alone", "halving", "no-floor", "window-quiet"),
         )
     return Counts(
         sweeps=settings.runs or 20,
@@ -156,6 +157,14 @@ def _sweeps(
             seed,
             "windows" if stages else "sensitivity",
         )
+    for figure in QUIET if "windows" in figures else ():
+        yield from _repeated(
+            f"{group}/{figure}-quiet",
+            window_run(figure, replace(assumptions, window_cross=False)),
+            traced,
+            seed,
+            "windows" if stages else "sensitivity",
+        )
     for figure in ("fig16", "fig17-vegas", "fig17-code", "mixed") if "pairs" in figures else ():
         yield from _repeated(
             f"{group}/{figure}",
@@ -193,9 +202,6 @@ def _details(count: Counts, seed: int) -> Iterator[PlannedRun]:
     """Return the runs of the algorithms, of the analysis, and of the claims made in words."""
     for name, scenario in algorithms.scenarios().items():
         yield from _repeated(f"algorithm/{name}", scenario, 1, seed, "algorithms")
-    yield from _repeated(
-        "fig5-cross", window_run("fig5", replace(BASE, window_cross=True)), count.windows, seed, "windows"
-    )
     yield from _repeated("base/together", newcomer_run("together", BASE), 1, seed, "windows")
     for kind in ("code", "reno"):
         for rate in PHASE_RATES:

@@ -53,6 +53,10 @@ JOINED = {
 }
 """Pairs of which the second joins the first: kinds, rate (Mbit/s), when it joins and when the run ends (s)."""
 
+QUIET = ("fig3", "fig5")
+"""The figures of `TRACED` that are also run without cross traffic, for the rules of the algorithms: Table 1 assumes
+round-trip times that hardly vary. [chan2010 §3.1]"""
+
 PERIOD_S = 0.05
 """Period at which windows against time are sampled, s."""
 

@@ -198,6 +198,22 @@ def test_the_networks_are_the_papers():
     assert [delays[name] for name in ("s1-r1", "r1-r2", "r2-d1")] == ["1 ms", "23 ms", "1 ms"]
 
 
+def test_windows_beside_reno_have_the_traffic_of_fig_9_and_the_rules_are_read_without_it():
+    flows = {
+        run.key: {flow["name"] for flow in run.scenario.to_dict()["flows"]} for run in PAPER.plan(QUICK)
+    }
+    connections = {"variant", "reno"}
+    assert flows["base/fig2"] == flows["base/fig3"] == flows["base/fig5"] == connections | {"cross"}
+    assert flows["base/fig3-quiet"] == flows["base/fig5-quiet"] == connections
+    # Where nothing has traffic, nothing differs.
+    assert flows["literal/fig5"] == flows["window-quiet/fig5"] == connections
+
+
+def test_figures_without_a_stated_rate_have_the_same():
+    base = part("assumptions").BASE
+    assert base.rtt_rate == base.buffer_rate == base.mix_rate == base.window_rate == 10
+
+
 def test_processing_times_are_up_to_one_service_time():
     scenario = part("scenarios").rtt_point("code", "b", 100, part("assumptions").BASE).resolved()
     flow = next(flow for flow in scenario["flows"] if flow["name"] == "noise1")
@@ -219,7 +235,7 @@ def test_a_quick_plan_is_reproducible_and_every_key_is_in_a_reading():
     groups = {run.key.split("/")[0] for run in plan}
     variations = set(part("plan").counts(QUICK).variations)
     assert variations <= {variation.name for variation in part("assumptions").VARIATIONS}
-    assert groups >= {"base", "algorithm", "fig5-cross", "phase", "epsilon", "literal", *variations}
+    assert groups >= {"base", "algorithm", "phase", "epsilon", "literal", *variations}
 
 
 def test_moves_of_assumptions_differ_from_the_main_reading_and_have_their_own_names():
