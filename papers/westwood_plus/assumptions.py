@@ -52,7 +52,8 @@ class Assumptions:
     start_spread
         Flows start within this many seconds of each other.
     reverse_queue, reverse_rate
-        Queue (packets) and rate (Mbit/s) of the reverse path in the single-connection network.
+        Queue (packets) and rate (Mbit/s) of the reverse path in the single-connection network. ``None`` is the queue by the
+        paper's rule: the rate times the largest round-trip time of the flows on that path [grieco2004 §3].
     connection_reverse_rtts, many_flows_reverse_rtts
         Round-trip times of the ten flows on the reverse path, with one connection and with many: ``"equal"`` (250 ms),
         ``"half"`` (125 ms), ``"spread"`` (over 250 ms by the rule of the single-bottleneck network).
@@ -83,9 +84,9 @@ class Assumptions:
     interval_rtt: str = "newest"
     minimum_interval: str = "0 s"
     start_spread: float = 1.0
-    reverse_queue: int = 20
+    reverse_queue: int | None = None
     reverse_rate: float = 2.0
-    connection_reverse_rtts: str = "equal"
+    connection_reverse_rtts: str = "half"
     many_flows_reverse_rtts: str = "spread"
     channel: str = "packet"
     wired_rate: float = 10.0
@@ -126,35 +127,38 @@ VARIATIONS = (
     _varied(
         "full-duplex",
         (CONNECTION,),
-        "queue of 40 packets on the reverse path, as on the forward path",
-        reverse_queue=40,
+        "round-trip times on the reverse path 250 ms, as that of the connection; by the paper's rule a queue of 42 packets",
+        connection_reverse_rtts="equal",
     ),
     _varied(
         "full-duplex-spread",
         (CONNECTION,),
-        "40 packets on the reverse path, its round-trip times spread over 43–250 ms",
-        reverse_queue=40,
+        "round-trip times on the reverse path spread over 43–250 ms; by the paper's rule a queue of 42 packets",
         connection_reverse_rtts="spread",
     ),
     _varied(
         "full-duplex-half",
         (CONNECTION,),
-        "40 packets on the reverse path, its round-trip times 125 ms",
+        "40 packets on the reverse path, as on the forward path, with round-trip times of 125 ms",
         reverse_queue=40,
-        connection_reverse_rtts="half",
+    ),
+    _varied(
+        "twenty",
+        (CONNECTION,),
+        "20 packets on the reverse path, against the paper's rule, with round-trip times of 250 ms",
+        reverse_queue=20,
+        connection_reverse_rtts="equal",
     ),
     _varied(
         "reverse-fast",
         (CONNECTION,),
-        "5 Mbit/s and 40 packets on the reverse path",
-        reverse_queue=40,
+        "5 Mbit/s on the reverse path; by the paper's rule a queue of 52 packets",
         reverse_rate=5.0,
     ),
     _varied(
         "reverse-spread",
-        (CONNECTION, MANY_FLOWS),
-        "round-trip times on the reverse path spread over 43–250 ms (single bottleneck: all 250 ms)",
-        connection_reverse_rtts="spread",
+        (MANY_FLOWS,),
+        "round-trip times on the reverse path all 250 ms",
         many_flows_reverse_rtts="equal",
     ),
     _varied("waiting-only", WIRED, "queue limits count waiting packets only", counts_service=False),

@@ -208,6 +208,10 @@ class Content(PaperPage):
         """Return the dwell times of the bad state that were run, ms."""
         return lossy_claims.bad_ms(self.evidence, f"fig-{figure}")
 
+    def least_felt_ms(self) -> float:
+        """Return the dwell time from which claims on fig. 32 are judged, ms."""
+        return lossy_claims.least_felt_ms()
+
     def gains(self, figure: str, acks: str, reading: str = "") -> Values:
         """Return the gains of Westwood+ by other variant and dwell time, %."""
         return lossy_claims.gains(self._under(reading), f"fig-{figure}", acks)

@@ -40,6 +40,12 @@ EDGES_S = (0.0, 250.0, 500.0, 750.0, 1000.0)
 PERIOD_S = 0.2
 """Period of the windows that are looked at, s."""
 
+BAD_LOSS = 0.1
+"""Probability of a loss in the bad state of the channel. [grieco2004 §3.4.1]"""
+
+SATELLITE_FLOWS, SATELLITE_RATE, SATELLITE_RTT_S = 20, 10.0, 0.59
+"""Connections over the satellite, the rate of its link, Mbit/s, and their round-trip time, s. [grieco2004 §3.4.2]"""
+
 NEVER_BINDS = "100 MB"
 
 REVERSE_FLOWS = 10
@@ -129,6 +135,14 @@ def _reverse_rtts(kind: str) -> list[float]:
     return spread[kind]
 
 
+def reverse_queue_packets(assumptions: Assumptions) -> int:
+    """Return the room of the queue on the reverse path of the single-connection network, packets."""
+    if assumptions.reverse_queue is not None:
+        return assumptions.reverse_queue
+    largest = max(_reverse_rtts(assumptions.connection_reverse_rtts))
+    return bdp_packets(assumptions.reverse_rate, largest / 1e3)
+
+
 def _milliseconds(values: Sequence[float]) -> list[str]:
     return [f"{value:.6g} ms" for value in values]
 
@@ -190,7 +204,7 @@ def connection(
         delay=f"{assumptions.bottleneck_delay:g} ms",
         queue=_queue(40, assumptions),
         reverse_rate=f"{assumptions.reverse_rate:g} Mbit/s",
-        reverse_queue=_queue(assumptions.reverse_queue, assumptions),
+        reverse_queue=_queue(reverse_queue_packets(assumptions), assumptions),
         access_rate=assumptions.access_rate,
         rtt=_milliseconds([250.0, *backward]),
     )
@@ -308,7 +322,9 @@ def hops(
 
 def _channel(bad_s: float, assumptions: Assumptions) -> list[TwoState]:
     """Return the two-state channel, of either direction of a link."""
-    return [TwoState(good="1 s", bad=f"{bad_s * 1e3:g} ms", loss=0.1, change=0.5, clock=assumptions.channel)]
+    return [
+        TwoState(good="1 s", bad=f"{bad_s * 1e3:g} ms", loss=BAD_LOSS, change=0.5, clock=assumptions.channel)
+    ]
 
 
 def _first(variant: str, assumptions: Assumptions, *, delayed_ack: bool | None = None) -> Flow:
@@ -401,18 +417,18 @@ def satellite(
 
     Parameters are those of `wireless`.
     """
-    count = 20
+    count = SATELLITE_FLOWS
     channel = _channel(bad_s, assumptions)
     shape = topologies.dumbbell(
         pairs=count,
         reverse_pairs=REVERSE_FLOWS,
-        rate="10 Mbit/s",
+        rate=f"{SATELLITE_RATE:g} Mbit/s",
         delay="275 ms",
-        queue=_queue(bdp_packets(10.0, 0.59), assumptions),
+        queue=_queue(bdp_packets(SATELLITE_RATE, SATELLITE_RTT_S), assumptions),
         impairments=channel,
         reverse_impairments=channel,
         access_rate=assumptions.access_rate,
-        rtt="590 ms",
+        rtt=f"{1e3 * SATELLITE_RTT_S:g} ms",
     )
     sender = tcp(variant, assumptions, delayed_ack=delayed_ack)
     flows = [
