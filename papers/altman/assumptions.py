@@ -19,27 +19,30 @@ class Assumptions:
     Parameters
     ----------
     exogenous
-        How the exogenous packets are spaced: each at a random place of its gap, all equally, or exponentially.
+        How the exogenous packets are spaced: each at a random place of its gap, all equally, or exponentially. The model has
+        a source of constant rate [aithellal2000 §3].
     phase
         Where in a service time the source's packets reach the queue: spread over the runs, or as the fixed delay of the
         grid has it.
     counts_service
         Whether the buffer counts the packet in service.
     increase
-        How Vegas adds the packet granted by a test: at once, or with the acknowledgements of the round.
+        How Vegas adds the packet granted by a test: at once, or with the acknowledgements of the round. The description of
+        Vegas has it grow with each acknowledgement, as Reno does [aithellal2000 §2].
     numerator
-        Numerator of the expected rate of Vegas: the window, or the packets in transit.
+        Numerator of the expected rate of Vegas: the window, or the packets in transit, as the paper defines it
+        [aithellal2000 §2]. With a window that grows by shares, the two differ by up to a packet.
     partial_ack
         Whether every partial acknowledgement restarts the retransmission timer, or the first of a recovery alone.
     reduction_base
         What a loss reduces.
     """
 
-    exogenous: Literal["jittered", "constant", "poisson"] = "jittered"
+    exogenous: Literal["jittered", "constant", "poisson"] = "constant"
     phase: Literal["spread", "as given"] = "spread"
     counts_service: bool = False
-    increase: Literal["at-once", "spread"] = "at-once"
-    numerator: Literal["cwnd", "in-transit"] = "cwnd"
+    increase: Literal["at-once", "spread"] = "spread"
+    numerator: Literal["cwnd", "in-transit"] = "in-transit"
     partial_ack: Literal["slow-but-steady", "impatient"] = "slow-but-steady"
     reduction_base: Literal["whole-window", "flight"] = "whole-window"
 
@@ -80,11 +83,11 @@ def _varied(name: str, kinds: tuple[str, ...], assumption: str, value: str, **re
 
 VARIATIONS: Sequence[Variation] = (
     _varied(
-        "constant",
+        "jittered",
         GRIDS,
         "exogenous packets",
-        "equally spaced instead of each at a random place of its gap",
-        changes={"exogenous": "constant"},
+        "each at a random place of its gap instead of equally spaced",
+        changes={"exogenous": "jittered"},
     ),
     _varied(
         "poisson",
@@ -115,11 +118,18 @@ VARIATIONS: Sequence[Variation] = (
         reno="generation",
     ),
     _varied(
-        "spread",
+        "at-once",
         ("steady", "threshold", "connections", "video"),
         "increase of Vegas",
-        "the engine's default: with the acknowledgements of the round, and expecting by what is in transit",
-        changes={"increase": "spread", "numerator": "in-transit"},
+        "a whole packet at the end of the round instead of shares with its acknowledgements",
+        changes={"increase": "at-once"},
+    ),
+    _varied(
+        "window",
+        ("steady", "threshold", "connections", "video"),
+        "expected rate of Vegas",
+        "by the window, which may be a part of a packet more than is in transit",
+        changes={"numerator": "cwnd"},
     ),
     _varied(
         "flight",

@@ -194,12 +194,13 @@ class _Plan:
     def identity(self, runs: int, cycles: int) -> None:
         """Add Vegas and Reno below the critical buffer, and Vegas well above it."""
         base = Assumptions()
-        spread = replace(base, increase="spread")
+        # A window of whole packets is what is in transit.
+        at_once = replace(base, increase="at-once", numerator="cwnd")
         sources: tuple[tuple[Mover, Assumptions], ...] = (
-            ("vegas", base),
+            ("vegas", at_once),
             ("generation", base),
             ("reno", base),
-            ("vegas", spread),
+            ("vegas", base),
         )
         for setting in IDENTITY:
             for run, seed, place in _phases(self.settings, setting.id, setting, runs, base):

@@ -87,7 +87,7 @@ def _steady(run: Recorded) -> dict[str, Any]:
     return {
         "throughput": _packets(run.flows["s"]["goodput_bps"]),
         "rtt": float(srtt[sampled > run.measured_from].mean()),
-        "window": StepFunction(times, np.floor(window + 1e-9)).mean(run.measured_from, run.duration),
+        "window": StepFunction(times, np.floor(window)).mean(run.measured_from, run.duration),
         "window_low": float(standing.min()),
         "window_high": float(standing.max()),
         "slow_start_window": float(window[before].max()) if before.any() else np.nan,

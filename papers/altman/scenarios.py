@@ -238,9 +238,10 @@ def cycles(
     if variant == "reno":
         tcp = _tcp(assumptions, initial_window=window)
     else:
-        thresholds = place if variant == "vegas" else replace(place, alpha=NEVER, beta=NEVER)
+        by_generation = replace(place, alpha=NEVER, beta=NEVER), replace(assumptions, increase="at-once")
+        thresholds, grown = (place, assumptions) if variant == "vegas" else by_generation
         # A window of one packet is the slow start of the spread increase and would not grow.
-        tcp = _vegas(thresholds, assumptions, "B", initial_window=f"{max(2, half)} segments")
+        tcp = _vegas(thresholds, grown, "B", initial_window=f"{max(2, half)} segments")
     nodes, links = _network(place, assumptions, f"{place.buffer} packets", ["s"])
     # To the first loss the window grows through its whole range instead of the upper half.
     duration = (count + 6.0) * place.fluid_reno.duration + 20.0 * place.link.base_rtt
@@ -299,7 +300,7 @@ def start(
     limit = f"{LARGEST_SLOW_START} segments"
     tcp = {
         "growth": _tcp(assumptions),
-        "growth-by-generation": _vegas(never, assumptions, "B"),
+        "growth-by-generation": _vegas(never, replace(assumptions, increase="at-once"), "B"),
         "reno-slow-start": _tcp(assumptions, initial_ssthresh="unlimited", receive_buffer=limit),
         "vegas-slow-start": _vegas(never, assumptions, "A", receive_buffer=limit),
     }[variant]

@@ -7,7 +7,7 @@ import numpy as np
 from dumbbell.judge.estimate import NotMeasured, Outcome
 
 from .evidence import Evidence, Values
-from .plan import VIDEO_BUFFERS
+from .plan import VIDEO_BUFFERS, VIDEO_RATES
 from .register import claim
 
 
@@ -21,16 +21,25 @@ def ratio(evidence: Evidence, column: str, rate: float, buffer: int) -> Values:
 
 
 @claim("ALT-28")
-def largest_ratio_of_retransmissions(evidence: Evidence) -> Outcome:
-    cases = [(300.0, buffer) for buffer in VIDEO_BUFFERS if buffer >= 20]
-    cases += [(600.0, buffer) for buffer in VIDEO_BUFFERS if buffer >= 40]
-    ratios = np.array([ratio(evidence, "retransmitted", *case) for case in cases])
-    worst = cases[int(np.argmax(ratios[:, 0]))]
-    largest = ratios.max(axis=0)
+def least_ratio_of_retransmissions(evidence: Evidence) -> Outcome:
+    """Return the ratio at the largest available bandwidth, with the buffer at which it is smallest.
+
+    Vegas retransmits nothing with large buffers, and Reno does not either with the largest.
+    """
+    rate = max(VIDEO_RATES)
+    by_buffer = {}
+    for buffer in VIDEO_BUFFERS:
+        reno = evidence.column(f"video/reno/{rate:.0f}/{buffer}", "retransmitted")
+        if reno.sum() > 0:
+            by_buffer[buffer] = ratio(evidence, "retransmitted", rate, buffer)
+    if not by_buffer:
+        raise NotMeasured("Reno retransmits nothing.")
+    best = min(by_buffer, key=lambda buffer: by_buffer[buffer][0])
+    listed = ", ".join(f"{buffer}: {found[0]:.2f}" for buffer, found in by_buffer.items())
     return Outcome.of(
-        largest,
-        holds=largest < 0.2,
-        note=f"largest at {worst[0]:.0f} packets/s with {worst[1]} packets of buffer",
+        by_buffer[best],
+        holds=by_buffer[best] < 0.2,
+        note=f"by packets of buffer: {listed}",
     )
 
 
