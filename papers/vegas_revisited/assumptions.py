@@ -55,6 +55,9 @@ class Assumptions:
         Multiple of the RTT variation in the coarse timeout. Stated by the paper: 4.
     extra
         Which of the mechanisms H and I run in released Vegas: the defaults of the release.
+    increase
+        How Vegas's window grows by a segment in congestion avoidance: spread over the acknowledgements of the next round, or
+        at once. The paper has it *increased linearly* where it is *immediately reduced* [hengartner2000 §VII.A].
     gamma
         Queued segments at which Vegas leaves slow start: the value of the x-kernel and of ns-2.
     check_both
@@ -114,6 +117,7 @@ class Assumptions:
     initial_ssthresh: str = "64 KiB"
     variation: int = 4
     extra: str = "HI"
+    increase: str = "spread"
     gamma: float = 1.0
     check_both: bool = False
     check_again: bool = True
@@ -182,6 +186,16 @@ VARIATIONS = (
     _varied("size-double", "background size multiplier", "twice ours", size_multiplier=2.0),
     _varied("mix-means", "mix of the background", "mean shares over their sum", mix="means"),
     _varied("buffer-128", "buffers of the background", "128 KiB", background_buffer="128 KiB"),
+    _varied(
+        "hosts-128",
+        "buffers of the background, with sizes and warm-up that meet the two targets again",
+        "128 KiB, 15 kB, 4 times tcplib's sizes, 60 s",
+        background_buffer="128 KiB",
+        conversation_cap="15 kB",
+        size_multiplier=4.0 / 3.0,
+        warm_up_s=60.0,
+    ),
+    _varied("growth-at-once", "growth of Vegas by a segment", "at once", increase="at-once"),
     _varied("nagle-off", "Nagle's algorithm", "off", nagle=False),
     _varied("warm-10", "warm-up", "10 s", warm_up_s=10.0),
     _varied("warm-30", "warm-up", "30 s", warm_up_s=30.0),

@@ -131,6 +131,7 @@ def tcp(variant: str, assumptions: Assumptions, *, buffer: str = "128 KiB") -> d
             "alpha": 1.0,
             "beta": 3.0,
             "gamma": assumptions.gamma,
+            "increase": assumptions.increase,
             "fix_timeout": corrected,
             # Released Vegas ran without the reset as well. [hengartner2000 §VII.B]
             "fix_base_rtt": True,

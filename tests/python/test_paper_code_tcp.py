@@ -199,9 +199,7 @@ def test_the_networks_are_the_papers():
 
 
 def test_windows_beside_reno_have_the_traffic_of_fig_9_and_the_rules_are_read_without_it():
-    flows = {
-        run.key: {flow["name"] for flow in run.scenario.to_dict()["flows"]} for run in PAPER.plan(QUICK)
-    }
+    flows = {run.key: {flow["name"] for flow in run.scenario.to_dict()["flows"]} for run in PAPER.plan(QUICK)}
     connections = {"variant", "reno"}
     assert flows["base/fig2"] == flows["base/fig3"] == flows["base/fig5"] == connections | {"cross"}
     assert flows["base/fig3-quiet"] == flows["base/fig5-quiet"] == connections
