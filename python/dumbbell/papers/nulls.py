@@ -8,13 +8,13 @@ Three models answer every claim that could be checked, and `dumbbell.claims.judg
     Every measured quantity has one value: a number that is compared with print is the median of the numbers printed in its
     table. Differences, signs and marks are then 0, and ratios 1.
 ``shuffled``
-    Our own numbers with their labels permuted, within a table; the mean of `DRAWS` draws. A difference changes its sign, a ratio
-    is inverted, and a share of points becomes the rest to 1, each with probability one half: the labels of both sides are
-    exchanged.
+    Our own runs with their labels permuted over a whole table or figure, all settings and algorithms of it, and judged again;
+    the mean of `DRAWS` draws. A claim that rests on no such runs, but on a single configuration, formulas or the kernel, has
+    no answer.
 
 A table is the source of a claim with the units of its number; where it has fewer than `FEWEST` numbers, all numbers of the
-paper with these units take its place, and without as many of them, the constant and the shuffled model have no answer. Where
-a function judges (its rule is words only), equal sides satisfy no inequality, and exchanged labels turn what the runs say.
+paper with these units take its place, and without as many of them, the constant model has no answer. Where a function judges
+(its rule is words only), equal sides satisfy no inequality.
 """
 
 from __future__ import annotations
@@ -25,18 +25,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dumbbell.claim_classes import CLASSES, PRINTED
 from dumbbell.claims import GROUPS, MARKS, Claim, Finding, judge
 from dumbbell.judge import rule
 from dumbbell.judge.bound import Bound
-from dumbbell.judge.estimate import Outcome
+from dumbbell.judge.estimate import NotMeasured, Outcome
+from dumbbell.judge.reads import SIMULATED
 from dumbbell.report import Block, Cell, Column, Section, Table, Text
 
 FEWEST = 3
-"""Numbers that a table must have for a median, or for a permutation."""
+"""Numbers that a table must have for a median."""
 
-DRAWS = 20
+DRAWS = 10
 """Permutations of the labels."""
 
 SEED = 44
@@ -98,41 +100,69 @@ def _constant(findings: Sequence[Finding]) -> dict[str, Outcome]:
     return answers
 
 
-def _shuffled(findings: Sequence[Finding], generator: np.random.Generator) -> dict[str, Outcome]:
-    tables = _tables(findings)
-    permuted: dict[int, dict[str, float]] = {}
-    answers = {}
-    for finding in findings:
-        claim, measured = finding.claim, math.nan if finding.measured is None else finding.measured
-        exchanged = bool(generator.integers(2))
-        if _is_words(claim):
-            answers[claim.id] = Outcome(measured=measured, holds=bool(finding.holds) != exchanged)
-        elif isinstance(claim.judged_by, rule.Share):
-            answers[claim.id] = Outcome(measured=1.0 - measured if exchanged else measured)
-        elif isinstance(claim.judged_by, Bound) and claim.units not in MARKS:
-            answers[claim.id] = Outcome(measured=_exchanged(claim, measured) if exchanged else measured)
-        else:
-            table = tables[claim.id]
-            if id(table) not in permuted:
-                permuted[id(table)] = _permutation(table, generator)
-            answers[claim.id] = Outcome(measured=permuted[id(table)].get(claim.id, math.nan))
-    return answers
+def _form(runs: pd.DataFrame) -> tuple[str, ...]:
+    """Return the columns that the first of some runs has values in."""
+    row = runs.iloc[0]
+    return tuple(str(name) for name in runs.columns if _is_known(row[name]))
 
 
-def _exchanged(claim: Claim[Any], measured: float) -> float:
-    """Return a number with the labels of both sides exchanged."""
-    if claim.kind == "ratio":
-        return 1.0 / measured if measured else math.inf
-    return -measured
+def _is_known(value: Any) -> bool:
+    return len(value) > 0 if isinstance(value, np.ndarray | list | tuple) else bool(pd.notna(value))
 
 
-def _permutation(table: Sequence[Finding], generator: np.random.Generator) -> dict[str, float]:
-    """Return the numbers of a table with their labels permuted; none if they are too few."""
-    if len(table) < FEWEST:
-        return {}
-    order = generator.permutation(len(table))
-    numbers = [math.nan if each.measured is None else each.measured for each in table]
-    return {each.claim.id: numbers[place] for each, place in zip(table, order, strict=True)}
+@dataclass(frozen=True, kw_only=True)
+class Relabelling:
+    """Runs whose labels can be exchanged, and the judgement of claims on them.
+
+    Parameters
+    ----------
+    results
+        The runs: ``key`` and the columns of the paper.
+    stages
+        The stage of the paper's plan, by key. Labels are permuted over the keys of a stage whose runs have the same columns.
+    judge
+        Returns the findings on claims from such a table.
+    """
+
+    results: pd.DataFrame
+    stages: Mapping[str, str]
+    judge: Callable[[Sequence[Claim[Any]], pd.DataFrame], Sequence[Finding]]
+
+    def blocks(self) -> list[list[str]]:
+        """Return the keys that exchange their labels, two or more together."""
+        found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        for key, runs in self.results.groupby("key", sort=False):
+            stage = self.stages.get(str(key))
+            if stage is not None:
+                found.setdefault((stage, _form(runs)), []).append(str(key))
+        return [keys for keys in found.values() if len(keys) > 1]
+
+    def answered(self, findings: Sequence[Finding]) -> list[bool]:
+        """Return which claims rest on runs that can exchange their labels."""
+        exchanged = {key for keys in self.blocks() for key in keys}
+        return [any(key in exchanged for key in finding.reads.get(SIMULATED, ())) for finding in findings]
+
+    def draw(self, claims: Sequence[Claim[Any]], generator: np.random.Generator) -> Sequence[Finding]:
+        """Return the findings on claims with the labels permuted."""
+        labels: dict[str, str] = {}
+        for keys in self.blocks():
+            labels |= dict(zip(keys, generator.permutation(keys).tolist(), strict=True))
+        keys = self.results["key"].astype(str)
+        return self.judge(
+            [_guarded(claim) for claim in claims], self.results.assign(key=keys.replace(labels))
+        )
+
+
+def _guarded(claim: Claim[Any]) -> Claim[Any]:
+    """Return a claim that is not checkable where its measure fails: labels that do not belong together can break any."""
+
+    def measure(evidence: Any) -> Outcome:
+        try:
+            return claim.measure(evidence)
+        except Exception as error:
+            raise NotMeasured(f"The exchanged labels give nothing: {error!r}") from error
+
+    return replace(claim, measure=measure)
 
 
 def _answered(outcome: Outcome) -> Callable[[Any], Outcome]:
@@ -155,13 +185,19 @@ class Passed:
         Our findings on the claims that could be checked.
     passed
         For each of `MODELS` the share of the draws in which each claim holds, from 0 to 1, in the order of the findings.
+    answered
+        Whether the labels of the runs that each claim rests on can be exchanged.
     """
 
     findings: Sequence[Finding]
     passed: Mapping[str, Sequence[float]]
+    answered: Sequence[bool]
 
     def row(self, *, of_class: str, group: str = "") -> dict[str, float]:
-        """Return the number of claims of a class, and of one of `GROUPS` if given, and how many we and each model pass."""
+        """Return the number of claims of a class, and of one of `GROUPS` if given, and how many we and each model pass.
+
+        ``exchanged`` is the number of claims that the shuffled model has an answer to.
+        """
         chosen = [
             place
             for place, finding in enumerate(self.findings)
@@ -169,7 +205,8 @@ class Passed:
             and finding.claim.kind in GROUPS.get(group, (finding.claim.kind,))
         ]
         ours = sum(self.findings[place].holds is True for place in chosen)
-        return {"claims": len(chosen), "ours": ours} | {
+        exchanged = sum(self.answered[place] for place in chosen)
+        return {"claims": len(chosen), "ours": ours, "exchanged": exchanged} | {
             model: round(float(sum(shares[place] for place in chosen)), 1)
             for model, shares in self.passed.items()
         }
@@ -184,33 +221,39 @@ class Passed:
         return found
 
 
-def passed(findings: Sequence[Finding]) -> Passed:
+def passed(findings: Sequence[Finding], relabelling: Relabelling | None = None) -> Passed:
     """Return which claims the null models pass: the same for the same findings.
 
     Parameters
     ----------
     findings
         Our findings on all claims of a paper.
+    relabelling
+        The runs they rest on; without them the shuffled model has no answers.
     """
     known = [finding for finding in findings if finding.is_judged]
-    generator = np.random.default_rng(SEED)
-    draws = {
-        "zero": [_zero(known)],
-        "constant": [_constant(known)],
-        "shuffled": [_shuffled(known, generator) for _ in range(DRAWS)],
-    }
+    answered = [False] * len(known) if relabelling is None else relabelling.answered(known)
     shares = {
-        model: np.mean(
-            [[each.holds is True for each in judged(known, answers)] for answers in drawn], axis=0
-        ).tolist()
-        for model, drawn in draws.items()
+        model: [float(each.holds is True) for each in judged(known, answers)]
+        for model, answers in (("zero", _zero(known)), ("constant", _constant(known)))
     }
-    return Passed(findings=known, passed=shares)
+    shuffled = np.zeros(len(known))
+    if relabelling is not None and any(answered):
+        asked = [finding.claim for finding, is_asked in zip(known, answered, strict=True) if is_asked]
+        generator = np.random.default_rng(SEED)
+        draws = [[each.holds is True for each in relabelling.draw(asked, generator)] for _ in range(DRAWS)]
+        shuffled[answered] = np.mean(draws, axis=0)
+    return Passed(findings=known, passed=shares | {"shuffled": shuffled.tolist()}, answered=answered)
 
 
 def _cell(row: Mapping[str, float], name: str) -> Cell:
-    part = f"{100 * row[name] / row['claims']:.0f} %" if row["claims"] else ""
-    return Cell(text=f"{row[name]:g}", detail=part)
+    if name != "shuffled":
+        part = f"{100 * row[name] / row['claims']:.0f} %" if row["claims"] else ""
+        return Cell(text=f"{row[name]:g}", detail=part)
+    if not row["exchanged"]:
+        return Cell(text="–", detail="no answer")
+    share = f"{100 * row[name] / row['exchanged']:.0f} % of {row['exchanged']:g}"
+    return Cell(text=f"{row[name]:g}", detail=share)
 
 
 def section(counted: Passed) -> Section:
@@ -229,8 +272,9 @@ def section(counted: Passed) -> Section:
         Text(
             paragraphs=[
                 "Only printed claims make the headline. The null models measure nothing: with `zero`, every number is 0; "
-                "with `constant`, one value stands for all of a table; `shuffled` permutes the labels of our own numbers "
-                f"(mean of {DRAWS} draws). The rules that judge us judge them, too."
+                "with `constant`, one value stands for all of a table; `shuffled` permutes the labels of our own runs over a "
+                f"whole table or figure (mean of {DRAWS} draws; its share is of the claims that rest on such runs). The rules "
+                "that judge us judge them, too."
             ]
         ),
         Table(
@@ -285,7 +329,7 @@ def overview(papers: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]
             ],
             rows=headline,
             note="Zero: every number is 0. Constant: one value stands for all of a table. Shuffled: the labels of our own "
-            f"numbers are permuted, mean of {DRAWS} draws.",
+            f"runs are permuted over a table or figure, mean of {DRAWS} draws, of the claims that rest on such runs.",
         ),
     ]
     return Section(anchor="classes", title="Classes and null models", blocks=blocks)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from rich.console import Console
 
 from dumbbell import claims, report
@@ -292,14 +293,29 @@ def _judged(work: PaperRuns, measured: Measured | None, display: Display, client
         by_seed.append(paper.findings(each, table, observed))
         step()
     headline = claims.measured_score(by_seed, paper.ceilings(evaluation.findings))
+    runs = runs_by_key([*tables, *added.tables])
     return _Judged(
         evaluation=evaluation,
         headline=headline,
-        nulls=nulls.passed(evaluation.findings),
+        nulls=nulls.passed(evaluation.findings, _relabelling(work, results, observed, runs)),
         added=added,
         start=start,
         step=step,
-        runs=runs_by_key([*tables, *added.tables]),
+        runs=runs,
+    )
+
+
+def _relabelling(
+    work: PaperRuns, results: pd.DataFrame, observed: Mapping[str, Any], runs: Mapping[str, KeyRuns]
+) -> nulls.Relabelling | None:
+    """Return the runs whose labels the null model exchanges; ``None`` of a paper whose claims cannot be judged again."""
+    paper, settings = work.paper, work.settings
+    if not isinstance(paper, ClaimedPaper):
+        return None
+    return nulls.Relabelling(
+        results=results,
+        stages={key: each.stage for key, each in runs.items()},
+        judge=lambda asked, table: claims.judge(asked, paper.evidence(settings, table, observed)),
     )
 
 
