@@ -42,6 +42,13 @@ from .scenarios import (
 )
 
 
+RENO_START = "startup-reno"
+"""Group of the short transfers of CODE with Reno's slow start."""
+
+WITHOUT_OWN_START = "BCDEFHI"
+"""The mechanisms of Vegas without those of its slow start, A and G. [chan2010 §5]"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Counts:
     """Replications.
@@ -211,6 +218,15 @@ def _details(count: Counts, seed: int) -> Iterator[PlannedRun]:
                 yield from _repeated(key, scenario, count.phases, seed, "phases")
     for epsilon in EPSILONS:
         yield from _repeated(f"epsilon/{epsilon}", epsilon_point(epsilon), count.sweeps, seed, "epsilon")
+    for size in START_SIZES:
+        for beside in (False, True):
+            yield from _repeated(
+                f"{RENO_START}/{size}/{'beside' if beside else 'alone'}",
+                short_transfer("code", size, beside, replace(BASE, mechanisms=WITHOUT_OWN_START)),
+                count.short if beside else 1,
+                seed,
+                "transfers",
+            )
     for kind in ("reno", "vegas"):
         for buffer in GAIN_BUFFERS:
             yield from _repeated(f"gain/{kind}/{buffer}", solo_transfer(kind, buffer), 1, seed, "transfers")

@@ -18,6 +18,7 @@ from .assumptions import assumptions_of
 from .cycles import WARM_UP_S, Cycle, cycles, reno_cuts
 from .evidence import Evidence, Run, Values
 from .network import BOTTLENECK
+from .plan import RENO_START
 from .register import claim, estimate, listed
 from .scenarios import GAIN_BUFFERS, START_SIZES
 
@@ -291,6 +292,28 @@ def share_of_short_transfers_reno_finishes_first(evidence: Evidence) -> Outcome:
             flags.extend(bool(flag) for flag in reno < code)
             factors.append(float(np.mean(code / reno)))
     return Outcome.share(flags, note=f"CODE takes {min(factors):.2f} to {max(factors):.2f} times as long")
+
+
+@claim("C-CONC-2")
+def gain_of_code_by_slow_start_of_reno(evidence: Evidence) -> Outcome:
+    """Return by how much the time of CODE's short transfers over Reno's falls with Reno's slow start, mean over sizes."""
+    own, other = [], []
+    for size in START_SIZES:
+        for place in ("alone", "beside"):
+            times = [
+                np.mean([run.one("completion", "short") for run in runs])
+                for runs in (
+                    evidence.short("reno", size, place),
+                    evidence.short("code", size, place),
+                    evidence.all_runs(f"{RENO_START}/{size}/{place}"),
+                )
+            ]
+            own.append(times[1] / times[0])
+            other.append(times[2] / times[0])
+    return Outcome(
+        measured=float(np.mean(own) - np.mean(other)),
+        note=f"by size, alone and beside Reno: {listed(range(len(own)), own)} and {listed(range(len(other)), other)}",
+    )
 
 
 def _gains(evidence: Evidence) -> Values:
