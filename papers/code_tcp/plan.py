@@ -41,7 +41,6 @@ from .scenarios import (
     window_run,
 )
 
-
 RENO_START = "startup-reno"
 """Group of the short transfers of CODE with Reno's slow start."""
 

@@ -147,10 +147,8 @@ class Relabelling:
         labels: dict[str, str] = {}
         for keys in self.blocks():
             labels |= dict(zip(keys, generator.permutation(keys).tolist(), strict=True))
-        keys = self.results["key"].astype(str)
-        return self.judge(
-            [_guarded(claim) for claim in claims], self.results.assign(key=keys.replace(labels))
-        )
+        renamed = [labels.get(key, key) for key in self.results["key"].astype(str)]
+        return self.judge([_guarded(claim) for claim in claims], self.results.assign(key=renamed))
 
 
 def _guarded(claim: Claim[Any]) -> Claim[Any]:
