@@ -31,6 +31,10 @@ class Altman(ClaimedPaper[Evidence]):
 
     name = "altman"
     title = "Analysis of TCP Vegas and TCP Reno"
+    question = (
+        "Does the mini-slot model of Vegas and Reno predict what packets do, and when does Vegas behave "
+        "like Reno?"
+    )
     citation = (
         "O. Ait-Hellal, E. Altman: Analysis of TCP Vegas and TCP Reno, Telecommunication Systems 15, 2000. "
         "Its model against Dumbbell's engine."

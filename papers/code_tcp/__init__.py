@@ -38,6 +38,10 @@ class CodeTcp(ClaimedPaper[Evidence]):
 
     name = "code-tcp"
     title = "CODE TCP: A competitive delay-based TCP"
+    question = (
+        "Can a changed window rule (CODE, NewVegas) make Vegas share a bottleneck fairly with Reno without "
+        "losing its short queues?"
+    )
     citation = (
         "Y.-C. Chan, C.-L. Lin, C.-T. Chan, C.-Y. Ho: CODE TCP: A competitive delay-based TCP, Computer Communications 33, 2010. "
         "Reproduced on Dumbbell's engine."

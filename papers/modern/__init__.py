@@ -35,6 +35,10 @@ class Modern(ClaimedPaper[Evidence]):
 
     name = "modern"
     title = "Today's transport"
+    question = (
+        "Do the algorithms and queues of today behave as their specifications, models and published "
+        "measurements say?"
+    )
     citation = (
         "Statements of RFCs, of Linux and of papers on CUBIC, BBR, L4S, loss recovery and queues. "
         "Each is judged on Dumbbell's engine."

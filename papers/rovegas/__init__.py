@@ -35,6 +35,10 @@ class RoVegas(ClaimedPaper[Evidence]):
 
     name = "rovegas"
     title = "RoVegas"
+    question = (
+        "If routers along the path tell queueing times, does Vegas keep its throughput despite a slow or "
+        "busy way back?"
+    )
     citation = (
         "Y.-C. Chan, C.-T. Chan, Y.-C. Chen: RoVegas: a router-based congestion avoidance mechanism for TCP Vegas, Computer "
         "Communications 27, 2004. Reproduced on Dumbbell's engine."

@@ -36,6 +36,9 @@ class VegasRevisited(ClaimedPaper[Evidence]):
 
     name = "vegas-revisited"
     title = "TCP Vegas Revisited"
+    question = (
+        "Which of Vegas' mechanisms make it faster than Reno: congestion avoidance, slow start or recovery?"
+    )
     citation = "U. Hengartner, J. Bolliger, T. Gross: TCP Vegas Revisited, INFOCOM 2000. Reproduced on Dumbbell's engine."
     order = 1
     aims = Aims(orderings=90, values=70)

@@ -36,6 +36,10 @@ class WestwoodPlus(ClaimedPaper[Evidence]):
 
     name = "westwood-plus"
     title = "Westwood+, New Reno and Vegas"
+    question = (
+        "Does setting the window from estimated bandwidth (Westwood+) pay off on lossy "
+        "links, without taking from New Reno?"
+    )
     citation = (
         "L. A. Grieco, S. Mascolo: Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion "
         "control, ACM Computer Communication Review 34(2), 2004. Reproduced on Dumbbell's engine."

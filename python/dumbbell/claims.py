@@ -692,9 +692,9 @@ def measured_score(
     Returns
     -------
     dict
-        ``orderings`` (with signs and shapes) and ``values`` (with ratios), each with ``mean`` and ``sd`` over the seeds
-        (percent, percentage points; ``None`` where there is none), ``ceiling`` (percent or ``None``), ``seeds`` (their
-        number), ``shares`` (of each seed, percent) and ``claims`` (the number of printed claims).
+        ``orderings`` (with signs and shapes) and ``values`` (with ratios), each with ``name``, ``kinds`` of claims, ``mean``
+        and ``sd`` over the seeds (percent, percentage points; ``None`` where there is none), ``ceiling`` (percent or
+        ``None``), ``seeds`` (their number), ``shares`` (of each seed, percent) and ``claims`` (the number of printed claims).
     """
     score: dict[str, dict[str, Any]] = {}
     for (name, kinds), short in zip(GROUPS.items(), SHORT_GROUPS, strict=True):
@@ -705,6 +705,7 @@ def measured_score(
         shares = [100 * float(np.mean(flags)) for flags in counted if flags]
         score[short] = {
             "name": name,
+            "kinds": list(kinds),
             "mean": float(np.mean(shares)) if shares else None,
             "sd": float(np.std(shares, ddof=1)) if len(shares) > 1 else None,
             "ceiling": (ceilings or {}).get(short),

@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dumbbell.claims import Finding
-from dumbbell.report import Block, Column, Table, Text
+from dumbbell.papers.claim_details import ANCHOR
+from dumbbell.report import Block, Cell, Column, Table, Text
 from dumbbell.report.numbers import number
 
 CAUSES: Mapping[str, str] = {
@@ -100,22 +101,26 @@ class Misses:
             caption="Claims not reproduced",
             columns=[
                 Column(title="claim", align="left"),
+                Column(title="reason", align="left"),
+                *([Column(title="cause", align="left")] if self._causes else []),
                 Column(title="statement", align="left"),
                 Column(title="paper"),
                 Column(title="measured"),
                 Column(title="accepted", align="left"),
-                Column(title="evidence", align="left"),
-                *([Column(title="cause", align="left")] if self._causes else []),
             ],
             rows=[
                 [
-                    finding.claim.id,
+                    Cell(
+                        text=finding.claim.id,
+                        detail=finding.claim.source,
+                        link=f"#{ANCHOR}{finding.claim.id}",
+                    ),
+                    finding.why,
+                    *([self._causes.get(finding.claim.id, "")] if self._causes else []),
                     finding.claim.statement,
                     number(finding.claim.paper_value, digits=4),
                     number(finding.measured, digits=4),
                     finding.claim.rule(),
-                    finding.why,
-                    *([self._causes.get(finding.claim.id, "")] if self._causes else []),
                 ]
                 for finding in missed
             ],

@@ -18,10 +18,12 @@ from dumbbell.campaign import Display, Store, duration, engine_identity
 from dumbbell.campaign.cluster import cluster_of
 from dumbbell.campaign.planned import interrupted, runs_text
 from dumbbell.checkout import where
+from dumbbell.claim_classes import PRINTED
 from dumbbell.environment import environment, environment_fact
 from dumbbell.errors import ResultsError, ScenarioError
 from dumbbell.files import plain, write_json, write_text
 from dumbbell.papers import nulls
+from dumbbell.papers.opening import by_chance, counts_of, held
 from dumbbell.papers.paper import Paper, Settings, available, folder, load
 from dumbbell.papers.real_time import measured_of
 from dumbbell.papers.reproduction import (
@@ -35,10 +37,14 @@ from dumbbell.papers.reproduction import (
     unmeasured_text,
 )
 from dumbbell.papers.runs import PaperRuns, store_of
-from dumbbell.report import Cell, Column, Details, Entry, Section, Table, Text
+from dumbbell.report import Cell, Column, Details, Entry, Opening, Section, Table, Text
 
 if TYPE_CHECKING:
     from distributed import Client
+
+QUESTION = (
+    "Do the published results hold when somebody else runs the experiments, from the papers' text alone?"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,12 +255,12 @@ def _write(
         else "",
         papers=_entries(papers, done, failures),
         scoreboard=board,
+        opening=_opening(done),
         sections=[
             _by_paper(done, data["score"]),
             nulls.overview({each.data["title"]: each.data["classes"] for each in done}),
-            _waiting(waiting),
-            _run_times(done),
         ],
+        appendix=[_waiting(waiting), _run_times(done)],
     )
     index, results = place / "index.html", place / "results.json"
     write_text(index, text)
@@ -310,8 +316,23 @@ def _data(
     return data
 
 
-def _board(papers: Mapping[str, Paper], reproduction: Reproduction) -> Mapping[str, Any]:
-    return claims.scoreboard(reproduction.findings, papers[reproduction.paper].aims)
+def _opening(done: Sequence[Reproduction]) -> Opening | None:
+    """Return the first screen of the page: the printed claims of all papers together."""
+    counted = [finding for reproduction in done for finding in reproduction.findings if finding.counts]
+    if not counted:
+        return None
+    chance = [each.data["classes"][PRINTED]["all"] for each in done if PRINTED in each.data["classes"]]
+    return Opening(
+        question=QUESTION,
+        numbers=[
+            *(
+                held([finding.holds is True for finding in counted if finding.claim.kind in kinds], name)
+                for name, kinds in claims.GROUPS.items()
+            ),
+            by_chance(chance),
+        ],
+        counts=counts_of(counted),
+    )
 
 
 def _entries(
@@ -328,7 +349,7 @@ def _entries(
                     title=paper.title,
                     citation=paper.citation,
                     link=f"{name}/report.html",
-                    groups=_board(papers, reproduction)["groups"],
+                    opening=reproduction.opening,
                     runs=f"{reproduction.data['runs']} runs",
                 )
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
@@ -11,9 +11,28 @@ from typing import Any
 
 from dumbbell.papers import readings
 from dumbbell.papers.misses import Misses
+from dumbbell.papers.opening import counts_of
 from dumbbell.papers.paper import Evaluation
-from dumbbell.report import Block, Table
+from dumbbell.report import Block, Section, Table
 from dumbbell.report.page import Page
+
+APPENDIX = (
+    "readings", "sensitivity", "tensions", "set-up", "assumptions", "calibration", "rules", "testbed", "laws", "unchecked",
+)  # fmt: skip
+"""Sections that a report shows after the claims, in this order; the others are results, and keep the order of the paper."""
+
+MISSES = ("misses", "examined")
+"""Sections on what is not reproduced, which follow the results."""
+
+
+def arranged(sections: Sequence[Section]) -> tuple[list[Section], list[Section]]:
+    """Return the results of a report with the misses at their end, and its appendix."""
+    results = [section for section in sections if section.anchor not in APPENDIX]
+    appendix = [section for section in sections if section.anchor in APPENDIX]
+    return (
+        sorted(results, key=lambda section: section.anchor in MISSES),
+        sorted(appendix, key=lambda section: APPENDIX.index(section.anchor)),
+    )
 
 
 class PaperPage(Page):
@@ -44,6 +63,17 @@ class PaperPage(Page):
         self.missed = [finding for finding in self.findings if finding.verdict == "not-reproduced"]
         self.undecided = [finding for finding in self.findings if finding.verdict == "undecided"]
         self._misses = Misses(self.findings)
+
+    @property
+    def verdicts(self) -> str:
+        """The verdicts on printed claims, those that the scoreboard counts, in a sentence; and what else does not hold."""
+        counted = [finding for finding in self.findings if finding.counts]
+        reproduced, undecided, missed = counts_of(counted)
+        others = [finding for finding in self.missed if not finding.counts]
+        return (
+            f"Of {len(counted)} printed claims, {reproduced} are reproduced, {undecided} are undecided and {missed} are not "
+            f"reproduced. {len(others)} claims of other classes are not reproduced."
+        )
 
     def figure(self, name: str, *options: str) -> str:
         """Draw a figure of `figures` from the evidence."""

@@ -202,6 +202,8 @@ class Paper(ABC):
 
     Attributes
     ----------
+    question
+        What the paper is reproduced for: one or two sentences for somebody who has not read it.
     aims
         The target shares of reproduced claims.
     deciding
@@ -216,6 +218,7 @@ class Paper(ABC):
         store and report. The `name` of an experiment is that of the paper, a slash, and that of the experiment.
     """
 
+    question: str = ""
     aims: claims.Aims = claims.Aims()
     deciding: Mapping[str, str] = {}
     real_time: RealTime | None = None

@@ -26,9 +26,12 @@ from dumbbell.papers.claim_details import ClaimDetails, Repeat
 from dumbbell.papers.claim_runs import KeyRuns, runs_by_key
 from dumbbell.papers.claimed import ClaimedPaper
 from dumbbell.papers.further import Further, decide
+from dumbbell.papers.opening import opening
+from dumbbell.papers.page import arranged
 from dumbbell.papers.paper import Evaluation, Paper, Settings, experiment_of, load
 from dumbbell.papers.real_time import MEASURED, Measured, measured_of
 from dumbbell.papers.runs import PaperRuns, pooled, store_of
+from dumbbell.report import Opening
 from dumbbell.report.numbers import number
 
 if TYPE_CHECKING:
@@ -58,6 +61,8 @@ class Reproduction:
         What was written to `results`, as plain data.
     run_time_s
         Wall-clock time it took, s.
+    opening
+        The first screen of the report; ``None`` without claims.
     """
 
     paper: str
@@ -66,6 +71,7 @@ class Reproduction:
     findings: Sequence[claims.Finding]
     data: Mapping[str, Any]
     run_time_s: float
+    opening: Opening | None = None
 
 
 def share_text(row: Mapping[str, Any]) -> str:
@@ -206,9 +212,10 @@ def finish(
     begin = time.monotonic()
     work.complete(display, client)
     judged = _judged(work, measured, display, client)
-    sections = paper.sections(settings, judged.evaluation)
+    sections, appendix = arranged(paper.sections(settings, judged.evaluation))
+    first = opening(paper.question, judged.evaluation.findings, judged.headline, judged.nulls)
     if judged.evaluation.findings:
-        sections = [nulls.section(judged.nulls), *sections]
+        appendix = [nulls.section(judged.nulls), *appendix]
     files = paper.files(settings, judged.evaluation)
     judged.step()
     work.store.compact()
@@ -225,6 +232,8 @@ def finish(
         claims=_claim_rows(findings),
         details=[one.row() for one in _details(work, judged)],
         sections=sections,
+        appendix=appendix,
+        opening=first,
         notice=paper.notice(settings),
         home=home,
     )
@@ -235,6 +244,7 @@ def finish(
         findings=findings,
         data=data,
         run_time_s=run_time_s,
+        opening=first,
     )
     write_text(done.report, text)
     write_json(done.results, data)

@@ -2,18 +2,22 @@
 
 A report is a tree of plain values (`Section` of `Text`, `Table`, `Figure`, `Details`) given to `render`. The
 returned file is self-contained: styles, scripts and figures (SVG) are included. `render_index` renders the index
-page of several papers, `render_page` a report without claims of a paper.
+page of several papers, `render_page` a report without claims of a paper. All have one style sheet, whose colours the
+site shares.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Literal
 
 import jinja2
 from markupsafe import Markup, escape
+
+from dumbbell.report.opening import Opening, Thumbnail, thumbnail
 
 __all__ = [
     "Block",
@@ -22,6 +26,7 @@ __all__ = [
     "Details",
     "Entry",
     "Figure",
+    "Opening",
     "Section",
     "Table",
     "Text",
@@ -31,6 +36,9 @@ __all__ = [
 ]
 
 Tone = Literal["", "good", "bad", "muted", "strong"]
+
+EXTENTS = ((2, "few"), (6, "some"), (10, "many"))
+"""The largest number of columns of each extent of a table; wider ones are "most". Rows of wide tables become cards first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +129,19 @@ class Table:
     groups: Sequence[tuple[str, int]] = ()
     note: str = ""
 
+    @property
+    def extent(self) -> str:
+        """How wide it is, by its number of columns; see `EXTENTS`."""
+        return next((name for most, name in EXTENTS if len(self.columns) <= most), "most")
+
+    @property
+    def labels(self) -> list[str]:
+        """What a cell of each column is called where the headings are not shown: group and heading."""
+        groups = [title for title, count in self.groups for _ in range(count)]
+        groups += [""] * (len(self.columns) - len(groups))
+        titles = [column.title for column in self.columns]
+        return [f"{group}, {title}".strip(", ") for group, title in zip(groups, titles, strict=True)]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
@@ -132,10 +153,16 @@ class Figure:
         The picture as SVG text.
     caption
         What it shows.
+    short
+        A caption of a few words, with which the first screen shows it small; it is not shown there without one.
+    anchor
+        Its name in links; `render` gives it to figures with a short caption.
     """
 
     svg: str
     caption: str
+    short: str = ""
+    anchor: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +218,31 @@ def _embedded_svg(svg: str) -> Markup:
     return Markup(svg[start:] if start >= 0 else svg)  # the project's own figures
 
 
+def _drawn(figure: Figure) -> Markup:
+    """Return the picture of a figure, with a name if it has an anchor."""
+    svg = _embedded_svg(figure.svg)
+    if not figure.anchor:
+        return svg
+    named = str(svg).replace("<svg", f'<svg id="{figure.anchor}-drawing"', 1)
+    return Markup(named)  # the same element with a name
+
+
+def _anchored(sections: Sequence[Section]) -> tuple[list[Section], list[Thumbnail]]:
+    """Return sections whose figures with a short caption have anchors, and these figures as the first screen shows them."""
+    shown: list[Thumbnail] = []
+
+    def named(block: Block) -> Block:
+        if not isinstance(block, Figure) or not block.short:
+            return block
+        anchor = f"shown-{len(shown) + 1}"
+        shown.append(Thumbnail(anchor=anchor, caption=block.short, thumbnail=thumbnail(block.svg, anchor)))
+        return replace(block, anchor=anchor)
+
+    return [
+        replace(section, blocks=[named(block) for block in section.blocks]) for section in sections
+    ], shown
+
+
 def render(
     *,
     title: str,
@@ -199,6 +251,8 @@ def render(
     scoreboard: Mapping[str, Any],
     claims: Sequence[Mapping[str, Any]],
     sections: Sequence[Section],
+    appendix: Sequence[Section] = (),
+    opening: Opening | None = None,
     headline: Sequence[str] = (),
     details: Sequence[Mapping[str, Any]] = (),
     notice: str = "",
@@ -211,21 +265,25 @@ def render(
     title, subtitle
         The heading of the report.
     facts
-        Pairs of name and value shown under the heading, such as the engine's version.
+        Pairs of name and value shown at the end, such as the engine's version.
     scoreboard
-        The counts of verdicts: ``groups`` and ``sources``, each a list of rows with ``name``, ``reproduced``,
+        The counts of verdicts: ``groups``, ``kinds`` and ``sources``, each a list of rows with ``name``, ``reproduced``,
         ``undecided``, ``missed``, ``percent``, optionally ``aim`` (percent), and the other counts of
-        `dumbbell.claims.scoreboard`.
+        `dumbbell.claims.scoreboard`; and ``note``.
     claims
         One mapping for each claim: ``id``, ``source``, ``kind``, ``class`` with its ``reason``, ``of`` (the claims that a
         derived one follows from, in words), ``statement``, ``paper``, ``measured``, ``interval``,
         ``tolerance``, ``verdict``, ``why``.
     sections
-        The rest of the report.
+        The results, in the paper's order.
+    appendix
+        What comes after the claims, such as the set-up.
+    opening
+        The first screen.
     headline
         The shares of printed claims that hold, a line for each group of claims.
     details
-        One mapping for each claim, whose part of the report opens under its anchor: ``anchor``, ``id``, ``verdict``,
+        One mapping for each claim, to which the claim opens under its anchor: ``anchor``, ``id``, ``verdict``,
         ``source``, ``statement``, ``paper``, ``estimate``, ``n``, ``rule``, ``class``, ``scenario``, ``runs`` (lines of text),
         ``origin``, ``commands`` (pairs of purpose and command).
     notice
@@ -233,6 +291,7 @@ def render(
     home
         Relative address of the page that leads to the reports of all papers, if there is one.
     """
+    sections, shown = _anchored(sections)
     return (
         _environment()
         .get_template("report.html.j2")
@@ -241,11 +300,16 @@ def render(
             subtitle=subtitle,
             facts=facts,
             scoreboard=scoreboard,
+            tallies={
+                row["name"]: (row["reproduced"], row["undecided"], row["missed"])
+                for row in scoreboard["sources"]
+            },
             headline=headline,
             claims=claims,
-            details=details,
-            anchors={row["id"]: row["anchor"] for row in details},
+            parts={row["id"]: row for row in details},
             sections=sections,
+            appendix=appendix,
+            opening=None if opening is None else replace(opening, figures=shown),
             notice=notice,
             home=home,
         )
@@ -262,10 +326,10 @@ class Entry:
         What the paper is.
     link
         Relative address of its report; empty if there is none.
-    groups
-        The counts of its verdicts by group, as in the scoreboard of `render`.
+    opening
+        The first screen of its report, of which the question, the numbers and the bar are shown.
     runs
-        Text above the counts, such as the number of runs.
+        A line under them, such as the number of runs.
     notice
         A remark on the paper.
     """
@@ -273,7 +337,7 @@ class Entry:
     title: str
     citation: str
     link: str = ""
-    groups: Sequence[Mapping[str, Any]] = ()
+    opening: Opening | None = None
     runs: str = ""
     notice: str = ""
 
@@ -286,13 +350,15 @@ def render_index(
     papers: Sequence[Entry],
     scoreboard: Mapping[str, Any],
     sections: Sequence[Section],
+    appendix: Sequence[Section] = (),
+    opening: Opening | None = None,
     notice: str = "",
 ) -> str:
     """Return the index page of several papers as the text of one self-contained HTML file.
 
     Parameters
     ----------
-    title, subtitle, facts, sections, notice
+    title, subtitle, facts, sections, appendix, opening, notice
         See `render`.
     papers
         The papers, in order.
@@ -309,6 +375,8 @@ def render_index(
             papers=papers,
             scoreboard=scoreboard,
             sections=sections,
+            appendix=appendix,
+            opening=opening,
             notice=notice,
             home="",
         )
@@ -322,13 +390,30 @@ def render_page(
     facts: Sequence[tuple[str, str]],
     sections: Sequence[Section],
     notice: str = "",
+    opening: Opening | None = None,
 ) -> str:
     """Return a report of sections alone, as the text of one self-contained HTML file; see `render`."""
     return (
         _environment()
         .get_template("base.html.j2")
-        .render(title=title, subtitle=subtitle, facts=facts, sections=sections, notice=notice, home="")
+        .render(
+            title=title,
+            subtitle=subtitle,
+            facts=facts,
+            sections=sections,
+            appendix=(),
+            opening=opening,
+            notice=notice,
+            home="",
+        )
     )
+
+
+def _by_source(claims: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """Return claims by source, both in the order of the first claim of each."""
+    order = list(dict.fromkeys(claim["source"] for claim in claims))
+    ranked = sorted(claims, key=lambda claim: order.index(claim["source"]))
+    return [(source, list(listed)) for source, listed in groupby(ranked, key=lambda claim: claim["source"])]
 
 
 def _environment() -> jinja2.Environment:
@@ -342,6 +427,8 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters["inline"] = _inline
     environment.filters["svg"] = _embedded_svg
+    environment.filters["drawn"] = _drawn
+    environment.filters["groups"] = _by_source
     environment.filters["cell"] = lambda cell: Cell(text=cell) if isinstance(cell, str) else cell
     environment.tests["text"] = lambda block: isinstance(block, Text)
     environment.tests["table"] = lambda block: isinstance(block, Table)

@@ -20,7 +20,8 @@ The file is a Jinja template, filled with the members of a `Page`, and then read
 
     {loads}
 
-A heading begins a section. ``![caption](name)`` is the figure that the member ``name`` returns as SVG. A row ``| {name} |``
+A heading begins a section. ``![caption](name)`` is the figure that the member ``name`` returns as SVG; ``![caption](name
+"short caption")`` is shown on the first screen, too. A row ``| {name} |``
 stands for the rows that a member returns; other rows are shown as written. ``Table:``, ``Groups:`` and ``Note:`` are the
 caption, the headings over several columns, and the remark of the table between them. A paragraph ``{name}`` stands for what a
 member returns: a block, a section, or a sequence of them. Words after a name, as in ``{loads high reno}``, are the arguments of
@@ -47,7 +48,7 @@ Row = Sequence[Cell | str]
 
 MEMBER = re.compile(r"\{(\w[\w ]*)\}")
 HEADING = re.compile(r"(?P<title>.*?)\s*\{#(?P<anchor>[\w-]+)\}")
-FIGURE = re.compile(r"!\[(?P<caption>.*)\]\((?P<name>\w[\w\s]*)\)", re.DOTALL)
+FIGURE = re.compile(r'!\[(?P<caption>.*)\]\((?P<name>\w[\w\s]*?)(?:\s+"(?P<short>[^"]+)")?\)', re.DOTALL)
 SUMMARY = re.compile(r"<details>\s*<summary>(?P<title>.*)</summary>\s*", re.DOTALL)
 GROUP = re.compile(r'(?:"([^"]*)" )?(\d+)')
 LABEL = re.compile(r"(Table|Groups|Note): (.*)", re.DOTALL)
@@ -127,7 +128,8 @@ class Page:
             elif label := LABEL.fullmatch(text):
                 reader.label(label[1], _line(label[2]))
             elif figure := FIGURE.fullmatch(text):
-                reader.add(Figure(svg=self._value(figure["name"]), caption=_line(figure["caption"])))
+                svg, short = self._value(figure["name"]), _line(figure["short"] or "")
+                reader.add(Figure(svg=svg, caption=_line(figure["caption"]), short=short))
             elif member := MEMBER.fullmatch(text):
                 reader.insert(self._value(member[1]))
             elif text.startswith(("![", "{")):
