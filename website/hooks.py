@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import algorithms
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
+SHEETS = ("python/dumbbell/report/templates/palette.css", "website/site.css")
+"""The style sheets of the site; it shares the colours of the reports."""
+
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Draw what is out of date, and add all pages."""
@@ -33,11 +37,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         reference.pages(),
         labpage.files(),
     )
-    files.append(
-        File.generated(
-            config, "site.css", content=(repository.ROOT / "website" / "site.css").read_text("utf-8")
-        )
-    )
+    for sheet in SHEETS:
+        content = (repository.ROOT / sheet).read_text("utf-8")
+        files.append(File.generated(config, PurePath(sheet).name, content=content))
     for uri, content in made:
         files.append(File.generated(config, uri, content=content))
     config.nav = navigation.navigation([file.src_uri for file in files.documentation_pages()])

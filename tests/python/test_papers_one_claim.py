@@ -111,7 +111,7 @@ def test_results_and_report_say_what_a_claim_rests_on(folder, tmp_path):
     assert (row["anchor"], row["n"], row["keys"]) == ("claim-S-2", 3, ["base|vegas"])
     assert data["runs_by_key"]["base|vegas"] == {"stage": "transfers", "runs": 3, "seeds": {"101": "0-2"}}
     text = report.report.read_text(encoding="utf-8")
-    (part,) = re.findall(r'<details class="claim" id="claim-S-2">.*?</details>', text, flags=re.DOTALL)
+    (part,) = re.findall(r'<details class="claim" id="claim-S-2"[^>]*>.*?</details>', text, flags=re.DOTALL)
     shown = unescape(part)
     for words in (
         "mean goodput of Vegas",

@@ -153,7 +153,7 @@ def _point(finding: Finding) -> Point:
 
 
 def hits(counted: Sequence[Finding]) -> list[Telling]:
-    """Return the reproduced claims with the tightest tolerances, one of each source; then orderings."""
+    """Return the reproduced claims with the tightest tolerances, one of each source; then counts and orderings."""
     reproduced = [finding for finding in counted if finding.verdict == "reproduced"]
     return _first(sorted(reproduced, key=_looseness))
 
@@ -167,7 +167,7 @@ def misses(counted: Sequence[Finding]) -> list[Telling]:
 
 def _looseness(finding: Finding) -> float:
     judged_by = finding.claim.judged_by
-    if not isinstance(judged_by, Within) or not judged_by.value:
+    if not isinstance(judged_by, Within) or not judged_by.value or not judged_by.allowed:
         return math.inf
     return judged_by.allowed / abs(judged_by.value)
 

@@ -37,8 +37,14 @@ __all__ = [
 
 Tone = Literal["", "good", "bad", "muted", "strong"]
 
-EXTENTS = ((2, "few"), (6, "some"), (10, "many"))
-"""The largest number of columns of each extent of a table; wider ones are "most". Rows of wide tables become cards first."""
+VIEW_BOX = re.compile(r'viewBox="\S+ \S+ ([\d.]+) \S+"')
+
+WIDE = 450
+"""The largest width of a figure that is legible on a phone, in units of its own."""
+
+EXTENTS = ((2, "few"), (6, "some"), (10, "many"), (16, "most"))
+"""The largest number of columns of each extent of a table. The wider a table, the earlier its rows become cards; beyond the
+last extent they always are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +138,7 @@ class Table:
     @property
     def extent(self) -> str:
         """How wide it is, by its number of columns; see `EXTENTS`."""
-        return next((name for most, name in EXTENTS if len(self.columns) <= most), "most")
+        return next((name for most, name in EXTENTS if len(self.columns) <= most), "all")
 
     @property
     def labels(self) -> list[str]:
@@ -163,6 +169,12 @@ class Figure:
     caption: str
     short: str = ""
     anchor: str = ""
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it is too wide for a phone, on which it then scrolls in its frame."""
+        found = VIEW_BOX.search(self.svg)
+        return found is not None and float(found[1]) > WIDE
 
 
 @dataclass(frozen=True, kw_only=True)
