@@ -8,6 +8,7 @@ number and its interval therefore follow from one definition.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -123,8 +124,7 @@ class Evidence(KeyedRuns):
         count = self.phases(str(rows["key"].iloc[0]))
         assumptions = self._assumptions(name)
         service = "mu" if self._variation is None else self._variation.service
-        places = [of_phase(row, int(run) % count, count, assumptions) for run in rows["run"]]
-        return [place if service == "mu" else place.with_service("nu") for place in places]
+        return [_placed(row, int(run) % count, count, assumptions, service) for run in rows["run"]]
 
     def model(
         self,
@@ -165,3 +165,10 @@ class Evidence(KeyedRuns):
         """Yield run, windows, durations and round-trip times of the mini-slots of each run of a configuration."""
         for run, row in enumerate(self.frame(name).itertuples()):
             yield run, np.asarray(row.windows), np.asarray(row.durations), np.asarray(row.rtts)
+
+
+@cache
+def _placed(row: Setting, phase: int, count: int, assumptions: Assumptions, service: str) -> Setting:
+    """Return a row as runs of one phase had it; the model computes each once."""
+    place = of_phase(row, phase, count, assumptions)
+    return place if service == "mu" else place.with_service("nu")

@@ -8,6 +8,7 @@ repetitions. Claims that are judged on other runs are taken to hold, so that the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ UNPRINTED = "wan-rtx"
 RELEASED_TABLES = {"thr": "I", "rtx": "II"}
 
 
+@cache
 def _moments(metric: str, foreground: str, background: str, load: str) -> tuple[float, float]:
     """Return mean and standard deviation of the runs of a configuration, as the paper's tables imply them."""
     if metric == "rtx" and load == "wan":
@@ -44,19 +46,21 @@ def _moments(metric: str, foreground: str, background: str, load: str) -> tuple[
 
 def repetition(generator: np.random.Generator) -> pd.DataFrame:
     """Return the table of results of a repetition of the paper: normal errors around the printed means."""
-    parts = []
-    for foreground, background, load in table_configurations():
-        part = pd.DataFrame(
-            {
-                column: generator.normal(*_moments(metric, foreground, background, load), PAPER_RUNS)
-                for metric, column in METRICS.items()
-            }
-        )
-        part.insert(0, "key", f"table/{foreground}|{background}|{load}")
-        part.insert(1, "seed", 1)
-        part.insert(2, "run", np.arange(PAPER_RUNS))
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+    configurations = list(table_configurations())
+    columns: dict[str, list[np.ndarray]] = {column: [] for column in METRICS.values()}
+    for foreground, background, load in configurations:
+        for metric, column in METRICS.items():
+            moments = _moments(metric, foreground, background, load)
+            columns[column].append(generator.normal(*moments, PAPER_RUNS))
+    keys = [f"table/{foreground}|{background}|{load}" for foreground, background, load in configurations]
+    return pd.DataFrame(
+        {
+            "key": np.repeat(keys, PAPER_RUNS),
+            "seed": 1,
+            "run": np.tile(np.arange(PAPER_RUNS), len(keys)),
+        }
+        | {column: np.concatenate(parts) for column, parts in columns.items()}
+    )
 
 
 def ceilings(claims: Sequence[Claim[Evidence]], findings: Sequence[Finding]) -> dict[str, float]:

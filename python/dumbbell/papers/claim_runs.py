@@ -123,6 +123,8 @@ class DemandedRuns:
         Runs that a report added for undecided claims.
     client
         A Dask cluster to make the runs on; this machine if it is left out.
+    planned
+        Called after the plan of each seed.
 
     Attributes
     ----------
@@ -139,6 +141,7 @@ class DemandedRuns:
         *,
         further: Sequence[Part] = (),
         client: Client | None = None,
+        planned: Callable[[], None] = lambda: None,
     ) -> None:
         self.paper = paper
         self.settings = settings
@@ -146,10 +149,14 @@ class DemandedRuns:
         self._store = store
         self._display = display
         self._client = client
-        plans = [list(paper.plan(each)) for each in settings.each()]
+        plans = []
+        for each in settings.each():
+            plans.append(list(paper.plan(each)))
+            planned()
         for part in further:
             plan = paper.plan(part.settings(settings))
             plans.append([run for run in plan if run.stage in part.stages])
+            planned()
         self._plans = len(plans)
         self._planned: dict[str, list[list[PlannedRun]]] = {}
         for place, plan in enumerate(plans):

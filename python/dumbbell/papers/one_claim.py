@@ -207,10 +207,11 @@ def _judged(
         display.warn([*store.warnings, *notes])
         works: list[DemandedRuns] = []
         try:
-            planned = display.steps("plan", 1)
-            work = DemandedRuns(paper, settings, store, display, further=parts, client=client)
+            planned = display.steps("plan", settings.seeds + len(parts))
+            work = DemandedRuns(
+                paper, settings, store, display, further=parts, client=client, planned=planned
+            )
             works.append(work)
-            planned()
             display.whole("runs", 0, 0)
             observed = dict(paper.observe(settings, display.steps))
             measured = measured_of(paper, place)

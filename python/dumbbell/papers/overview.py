@@ -142,16 +142,15 @@ def _plan_all(
     papers: str | Path | None,
 ) -> None:
     """Plan the runs of every paper, into `works`; why a paper failed goes to `failures`."""
-    planned = display.steps("plan", len(loaded))
+    planned = display.steps("plan", len(loaded) * settings.seeds)
     for paper in loaded:
         try:
-            work = PaperRuns(paper, settings, stores[paper.name])
+            work = PaperRuns(paper, settings, stores[paper.name], planned=planned)
         except Exception as error:
             failures[paper.name] = _failure(paper.name, error, papers)
         else:
             works.append(work)
             work.announce(display)
-        planned()
 
 
 def _finish_all(

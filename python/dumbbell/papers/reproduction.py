@@ -489,9 +489,8 @@ def _made(
         work: PaperRuns | None = None
         display.warn([*store.warnings, *notes])
         try:
-            planned = display.steps("plan", 1)
-            work = PaperRuns(paper, settings, store)
-            planned()
+            planned = display.steps("plan", settings.seeds)
+            work = PaperRuns(paper, settings, store, planned=planned)
             work.announce(display)
             display.whole("all runs", work.total, work.reused)
             return finish(

@@ -48,15 +48,23 @@ class PaperRuns(PlannedRuns[PlannedRun]):
         The store of completed runs; it stays open.
     stages
         The stages to run; all of them by default.
+    planned
+        Called after the plan of each seed.
     """
 
     def __init__(
-        self, paper: Paper, settings: Settings, store: Store, *, stages: Container[str] | None = None
+        self,
+        paper: Paper,
+        settings: Settings,
+        store: Store,
+        *,
+        stages: Container[str] | None = None,
+        planned: Callable[[], None] = lambda: None,
     ) -> None:
-        plans = [
-            [run for run in paper.plan(each) if stages is None or run.stage in stages]
-            for each in settings.each()
-        ]
+        plans = []
+        for each in settings.each():
+            plans.append([run for run in paper.plan(each) if stages is None or run.stage in stages])
+            planned()
         super().__init__(paper.name, [run for plan in plans for run in plan], store)
         self.paper = paper
         self.settings = settings

@@ -189,6 +189,10 @@ def to_svg(figure: Figure) -> str:
     import matplotlib
 
     text = io.StringIO()
+    # Laid out once: matplotlib draws a figure with a layout twice.
+    if (layout := figure.get_layout_engine()) is not None:
+        layout.execute(figure)
+        figure.set_layout_engine("none")
     with matplotlib.rc_context({"svg.hashsalt": "dumbbell", "svg.fonttype": "none"}):
         figure.savefig(text, format="svg", metadata={"Date": None})
     whole = text.getvalue()
