@@ -50,15 +50,18 @@ def page(folder, text, *, holds=False):
 def test_misses_are_listed_with_their_causes_and_what_was_looked_into(tmp_path):
     (section,) = page(tmp_path, TEXT).sections()
     missed, examined = section.blocks
-    assert [row[0] for row in missed.rows] == ["A-1", "A-2"]
-    assert [row[-1] for row in missed.rows] == ["The losses come late.", ""]
-    assert missed.columns[-1].title == "cause"
+    assert [(row[0].text, row[0].link) for row in missed.rows] == [
+        ("A-1", "#claim-A-1"),
+        ("A-2", "#claim-A-2"),
+    ]
+    assert [row[2] for row in missed.rows] == ["The losses come late.", ""]
+    assert [column.title for column in missed.columns][:3] == ["claim", "reason", "cause"]
     assert examined.rows == [["A-1", "not reproduced", "too few runs or points", "More runs.", "It holds."]]
 
 
 def test_without_causes_there_is_no_column_for_them(tmp_path):
     (section,) = page(tmp_path, "## Misses {#misses}\n\n{not_reproduced}\n").sections()
-    assert [column.title for column in section.blocks[0].columns][-1] == "evidence"
+    assert [column.title for column in section.blocks[0].columns][:3] == ["claim", "reason", "statement"]
 
 
 def test_without_misses_a_sentence_says_so(tmp_path):
