@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from draw import DRAWN
+from lablink import kept_here
 from repository import ROOT, cited
 
 from dumbbell.engine import catalogue
@@ -51,6 +52,7 @@ def _page(entry: dict[str, Any]) -> str:
         f"# {name}",
         f"{entry['summary']} Source: {cited(entry['source'], '../')}.",
         f"![The window of {name}]({name}.svg)",
+        *filter(None, [kept_here(f"algorithms/{name}.md", DRAWN / "algorithms" / f"{name}.json").strip()]),
         "## Definition",
         cited(head(name), "../"),
         "## Use",

@@ -18,11 +18,24 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import lablink
+
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "gallery"
 NOTEBOOKS = ROOT / "examples" / "notebooks"
 DRAWN = ROOT / "results" / "website"
-"""Figures by section: ``gallery/NAME.svg`` and ``.txt``, ``algorithms/NAME.svg``, ``notebooks/NAME.ipynb``."""
+"""Figures by section: ``gallery/NAME.svg`` and ``.txt``, ``algorithms/NAME.svg``, ``notebooks/NAME.ipynb``; and beside each,
+as ``NAME.json``, the first scenario that is run, if the lab can run it."""
+
+# What a notebook executes at its end.
+KEEP = """\
+import pathlib, sys
+sys.path.append({folder!r})
+import dumbbell, lablink
+found = [value for value in list(globals().values()) if isinstance(value, (dumbbell.Run, dumbbell.Runs))]
+if found:
+    lablink.keep(pathlib.Path({file!r}), found[0])
+"""
 
 # A notebook that takes longer is not for a lesson.
 MOST_SECONDS = 120
@@ -38,6 +51,35 @@ def notebooks() -> list[Path]:
     return sorted(NOTEBOOKS.glob("*.ipynb"))
 
 
+@contextlib.contextmanager
+def first_run(file: Path) -> Iterator[None]:
+    """Keep the first scenario that the code within runs: see `lablink.keep`."""
+    import dumbbell
+
+    names = ("run", "run_many", "sweep")
+    before = {name: getattr(dumbbell, name) for name in names}
+    taken: list[Any] = []
+
+    def taking(act: Any) -> Any:
+        def called(*arguments: Any, **named: Any) -> Any:
+            result = act(*arguments, **named)
+            if not taken:
+                taken.append(result)
+                lablink.keep(file, result)
+            return result
+
+        return called
+
+    file.unlink(missing_ok=True)
+    try:
+        for name, act in before.items():
+            setattr(dumbbell, name, taking(act))
+        yield
+    finally:
+        for name, act in before.items():
+            setattr(dumbbell, name, act)
+
+
 def draw_example(example: Path, folder: Path = DRAWN / "gallery") -> None:
     """Run an example; keep its figure ``NAME.svg`` in a folder, and what it prints as ``NAME.txt``.
 
@@ -49,12 +91,17 @@ def draw_example(example: Path, folder: Path = DRAWN / "gallery") -> None:
         It leaves something else than its figure.
     """
     printed = io.StringIO()
-    with tempfile.TemporaryDirectory() as own, contextlib.chdir(own), contextlib.redirect_stdout(printed):
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory() as own,
+        contextlib.chdir(own),
+        contextlib.redirect_stdout(printed),
+        first_run(folder / f"{example.stem}.json"),
+    ):
         runpy.run_path(str(example), run_name="__main__")
         left = [path.name for path in Path(own).iterdir()]
         if left != [f"{example.stem}.svg"]:
             raise RuntimeError(f"{example.name} leaves {left or 'nothing'} instead of {example.stem}.svg")
-        folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(left[0], folder)
     (folder / f"{example.stem}.txt").write_text(printed.getvalue(), encoding="utf-8")
 
@@ -75,7 +122,9 @@ def draw_algorithm(name: str, folder: Path = DRAWN / "algorithms") -> None:
         name="10 Mbit/s, 40 ms, buffer of 33 packets", rules="classic", duration="60 s", flows=flows
     )
     # The window without its inflation in recoveries, which hides the rest.
-    dumbbell.run(scenario).plot("cwnd_base").save(folder / f"{name}.svg")
+    run = dumbbell.run(scenario)
+    run.plot("cwnd_base").save(folder / f"{name}.svg")
+    lablink.keep(folder / f"{name}.json", run)
 
 
 def execute(notebook: Path, folder: Path = DRAWN / "notebooks") -> None:
@@ -92,11 +141,16 @@ def execute(notebook: Path, folder: Path = DRAWN / "notebooks") -> None:
     from nbclient import NotebookClient
 
     folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{notebook.stem}.json"
     content = nbformat.read(notebook, as_version=4)
     # The kernel warns that its local sockets are not encrypted.
     quiet = ["--IPKernelApp.log_level=40"]
     resources = {"metadata": {"path": str(folder)}}
+    # The scenario that a reader can go on with is that of the first run that the notebook keeps.
+    content.cells.append(nbformat.v4.new_code_cell(KEEP.format(folder=str(ROOT / "website"), file=str(kept))))
+    kept.unlink(missing_ok=True)
     NotebookClient(content, extra_arguments=quiet, timeout=MOST_SECONDS, resources=resources).execute()
+    content.cells.pop()
     for cell in content.cells:
         for output in cell.get("outputs", []):
             if output.get("name") == "stderr":

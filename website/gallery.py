@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from draw import DRAWN, examples
+from lablink import kept_here
 from repository import cited
 
 HEAD = """\
@@ -49,6 +50,7 @@ def parts(example: Path) -> tuple[str, str, str]:
 
 def _page(example: Path, title: str, claim: str) -> str:
     code = example.read_text(encoding="utf-8").partition('"""\n\n')[2]
+    lab = kept_here(f"gallery/{example.stem}.md", DRAWN / "gallery" / f"{example.stem}.json")
     printed = (DRAWN / "gallery" / f"{example.stem}.txt").read_text(encoding="utf-8")
     return f"""\
 # {title}
@@ -57,7 +59,7 @@ def _page(example: Path, title: str, claim: str) -> str:
 
 ![{title}]({example.stem}.svg)
 
-It prints:
+{lab}It prints:
 
 ```text
 {printed.rstrip()}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import algorithms
 import draw
 import gallery
+import lablink
 import labpage
 import navigation
 import notebooks
@@ -59,4 +60,6 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
     if page.file.src_uri == "lab.md":
         markdown = labpage.opened(markdown)
+    if "/" not in page.file.src_uri:
+        markdown = lablink.linked(markdown, page.file.src_uri, repository.ROOT)
     return repository.relinked(markdown, page.file.src_uri, shown)

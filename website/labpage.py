@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from draw import DRAWN
-
-BUILT = DRAWN / "lab"
+BUILT = Path(__file__).resolve().parents[1] / "results" / "website" / "lab"
 PLACE = "lab/page"
 """Where the page is on the site; its guide is `lab/`."""
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from draw import DRAWN, notebooks
+from lablink import kept_here
 from repository import cited
 
 HEAD = """\
@@ -29,8 +30,10 @@ def pages() -> Iterator[tuple[str, str | bytes]]:
         text, made = MarkdownExporter().from_notebook_node(executed, resources=resources)
         # The theme draws tables that have no look of their own.
         text = re.sub(r'<table[^>]* class="dataframe">', "<table>", text)
-        listed.append(f"* [{text.strip().partition(chr(10))[0].lstrip('# ')}]({notebook.stem}.md)")
-        yield f"notebooks/{notebook.stem}.md", cited(text, "../")
+        title, _, rest = text.strip().partition("\n")
+        listed.append(f"* [{title.lstrip('# ')}]({notebook.stem}.md)")
+        lab = kept_here(f"notebooks/{notebook.stem}.md", DRAWN / "notebooks" / f"{notebook.stem}.json")
+        yield f"notebooks/{notebook.stem}.md", f"{title}\n\n{lab}{cited(rest, '../')}\n"
         for name, content in made["outputs"].items():
             yield f"notebooks/{name.removeprefix('./')}", content
     yield "notebooks/index.md", HEAD + "\n".join(listed) + "\n"

@@ -1,7 +1,12 @@
 """Notebooks run, and the pages of the site are those of the repository."""
 
+import base64
+import re
+import zlib
+
 import algorithms
 import draw
+import lablink
 import labpage
 import navigation
 import pytest
@@ -50,6 +55,55 @@ def test_links_lead_to_the_place_of_a_file_on_the_site():
         == "[a](https://example.org/x) [b](#here)"
     )
     assert shown == ["examples/lte.toml"]
+
+
+SCENARIO = """\
+duration = "1 s"
+nodes = ["a", "b"]
+links = [
+    { name = "ab", from = "a", to = "b", rate = "2 Mbit/s", delay = "10 ms" },
+    { name = "ba", from = "b", to = "a", rate = "2 Mbit/s", delay = "10 ms" },
+]
+flows = [{ name = "f", from = "a", to = "b", tcp = "reno" }]
+"""
+
+
+@pytest.fixture
+def built(tmp_path, monkeypatch):
+    (tmp_path / "index.html").touch()
+    monkeypatch.setattr(lablink, "BUILT", tmp_path)
+
+
+def carried(link):
+    """Return the scenario of a link."""
+    packed = re.search(r"toml=([\w-]+)", link)[1]
+    return zlib.decompress(base64.urlsafe_b64decode(packed + "=="), -zlib.MAX_WBITS).decode()
+
+
+def test_a_scenario_of_a_page_has_a_link_that_carries_it(built):
+    page = f"Text.\n\n```toml\n{SCENARIO}```\n\n```toml\nrate = 1\n```\n"
+    made = lablink.linked(page, "links.md", draw.ROOT)
+    assert made.count("[Run it here](lab/page/index.html#v=1&seed=1&run=0&toml=") == 1
+    assert carried(made) == SCENARIO
+    named = "```python\nrun('examples/newreno.toml')\n```\n"
+    made = lablink.linked(named + named, "why.md", draw.ROOT)
+    assert made.count("Run it here") == 1
+    assert carried(made) == (draw.ROOT / "examples" / "newreno.toml").read_text(encoding="utf-8")
+
+
+def test_what_the_lab_cannot_run_has_no_link(built, monkeypatch):
+    other = "```toml\n" + (draw.ROOT / "examples/transports/kernel.toml").read_text(encoding="utf-8") + "```\n"
+    assert lablink.linked(other, "links.md", draw.ROOT) == other
+    monkeypatch.setattr(lablink, "MOST_CHARACTERS", 10)
+    assert lablink.here("links.md", SCENARIO) == ""
+
+
+def test_the_first_scenario_of_an_example_is_kept(tmp_path, built):
+    draw.draw_example(draw.EXAMPLES / "sawtooth.py", tmp_path)
+    link = lablink.kept_here("gallery/sawtooth.md", tmp_path / "sawtooth.json")
+    assert link.startswith("[Run it here](../lab/page/index.html#v=1&seed=1&run=0&toml=")
+    assert dumbbell.Scenario.from_text(carried(link)).name == "Reno"
+    assert lablink.kept_here("gallery/sawtooth.md", tmp_path / "other.json") == ""
 
 
 def test_citations_lead_to_the_bibliography():

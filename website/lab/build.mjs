@@ -1,5 +1,6 @@
 // Builds the page: `node build.mjs MODULE FOLDER` bundles it with the engine's module into a folder.
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -83,6 +84,18 @@ function page() {
     cpSync(join(ROOT, "examples", `${file}.toml`), join(folder, "examples", `${file}.toml`));
 }
 
+/** The page of the sandbox, whose policy allows its one script. */
+async function sandbox() {
+  const { code } = await esbuild.transform(read(HERE, "src/sandbox.js"), { minify: true });
+  const script = code.trim();
+  const hash = `sha256-${createHash("sha256").update(script).digest("base64")}`;
+  const page = read(HERE, "sandbox.html").replace("HASH", hash);
+  writeFileSync(
+    join(folder, "sandbox.html"),
+    page.replace("SCRIPT", () => script),
+  );
+}
+
 /** Copies the module, and refuses one that would need something of the page. */
 function copyModule() {
   const target = join(folder, "engine.wasm");
@@ -95,7 +108,9 @@ rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 await bundle();
 page();
+await sandbox();
 copyModule();
+// The sandbox is sent for an own algorithm alone.
 const sent = ["index.html", "lab.css", "lab.js", "worker.js", "engine.wasm"];
 const sizes = sent.map((file) => [
   file,

@@ -89,6 +89,11 @@ impl<W: Write> PacketFile<W> {
     pub fn flush(&mut self) -> io::Result<()> {
         self.blocks.get_mut().flush()
     }
+
+    /// What was written.
+    pub fn into_inner(self) -> W {
+        self.blocks.into_inner()
+    }
 }
 
 /// The cause of an error, with its number.

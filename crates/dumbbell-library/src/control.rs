@@ -3,7 +3,10 @@
 use crate::abi;
 use crate::description::Description;
 use crate::event::{self, Event};
+#[cfg(feature = "compiled")]
 use crate::native::NativeState;
+use crate::outside::OutsideState;
+#[cfg(feature = "compiled")]
 use crate::wasm::WasmState;
 use crate::{Code, Library};
 use dumbbell_cc::probes::OWN;
@@ -73,9 +76,12 @@ impl ExternalFactory for Shared {
 
 #[derive(Debug)]
 enum State {
+    #[cfg(feature = "compiled")]
     Native(NativeState),
     // Boxed, as it is many times larger.
+    #[cfg(feature = "compiled")]
     Wasm(Box<WasmState>),
+    Outside(OutsideState),
 }
 
 /// The control of one connection.
@@ -95,15 +101,22 @@ impl LibraryControl {
         let (library, stated) = (&self.factory.library, event::setup(setup));
         let mut window = self.window;
         let state = match &library.code {
+            #[cfg(feature = "compiled")]
             Code::Native(native) => {
                 let mut state = NativeState::new(Arc::clone(native), &library.description);
                 state.start(&stated, &self.factory.parameters, &mut window);
                 State::Native(state)
             }
+            #[cfg(feature = "compiled")]
             Code::Wasm(wasm) => {
                 let mut state = WasmState::new(Arc::clone(wasm))?;
                 state.start(&stated, &self.factory.parameters, &mut window)?;
                 State::Wasm(Box::new(state))
+            }
+            Code::Outside(interpreter) => {
+                let interpreter = Arc::clone(interpreter);
+                let parameters = &self.factory.parameters;
+                State::Outside(OutsideState::start(interpreter, &stated, parameters, &mut window)?)
             }
         };
         self.take(window)?;
@@ -153,11 +166,14 @@ impl LibraryControl {
         let connection = event::connection(context);
         let mut window = self.window;
         let told = match &mut self.state {
+            #[cfg(feature = "compiled")]
             Some(State::Native(state)) => {
                 state.tell(&connection, event, &mut window);
                 Ok(())
             }
+            #[cfg(feature = "compiled")]
             Some(State::Wasm(state)) => state.tell(&connection, event, &mut window),
+            Some(State::Outside(state)) => state.tell(&connection, event, &mut window),
             None => return,
         };
         if let Err(problem) = told.and_then(|()| self.take(window)) {
@@ -278,15 +294,19 @@ impl Control for LibraryControl {
 
     fn probe(&self, index: usize) -> Option<f64> {
         let place = *self.factory.probe_indices.get(index)?;
-        let value = match self.state.as_ref()? {
-            State::Native(state) => state.probe(place),
-            State::Wasm(state) => state.probe(place).unwrap_or_else(|problem| {
-                let name = self.factory.probes[index].name.trim_start_matches(OWN);
-                let Factory { flow, library, on_fault, .. } = &*self.factory;
-                on_fault(format!("{}: probe of {name} {problem} (flow \"{flow}\")", library.title));
-                f64::NAN
-            }),
+        let asked = match self.state.as_ref()? {
+            #[cfg(feature = "compiled")]
+            State::Native(state) => Ok(state.probe(place)),
+            #[cfg(feature = "compiled")]
+            State::Wasm(state) => state.probe(place),
+            State::Outside(state) => state.probe(place),
         };
+        let value = asked.unwrap_or_else(|problem| {
+            let name = self.factory.probes[index].name.trim_start_matches(OWN);
+            let Factory { flow, library, on_fault, .. } = &*self.factory;
+            on_fault(format!("{}: probe of {name} {problem} (flow \"{flow}\")", library.title));
+            f64::NAN
+        });
         (!value.is_nan()).then_some(value)
     }
 }
@@ -294,7 +314,10 @@ impl Control for LibraryControl {
 impl ExternalControl for LibraryControl {
     fn fork(&self) -> Box<dyn ExternalControl> {
         let state = match &self.state {
+            #[cfg(feature = "compiled")]
             Some(State::Native(state)) => Ok(Some(State::Native(state.fork()))),
+            Some(State::Outside(state)) => state.fork().map(|state| Some(State::Outside(state))),
+            #[cfg(feature = "compiled")]
             Some(State::Wasm(state)) => state.fork().map(|state| Some(State::Wasm(Box::new(state)))),
             None => Ok(None),
         };

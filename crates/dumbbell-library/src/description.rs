@@ -48,6 +48,7 @@ pub(crate) const MOST_NAMES: u32 = 64;
 /// Largest size of a later version of the struct, in bytes.
 const MOST_SIZE: u32 = 4096;
 /// Longest name or unit, in bytes; a longer one has no end.
+#[cfg(feature = "compiled")]
 pub(crate) const LONGEST_TEXT: usize = 80;
 
 const FLAGS: u32 = abi::USES_RATE_SAMPLES | abi::MODEL_BASED | abi::REACTS_TO_MARKS;
@@ -78,6 +79,7 @@ impl Head {
     }
 
     /// Checks what follows the struct of this version: a function there would never be called.
+    #[cfg(feature = "compiled")]
     pub(crate) fn check_rest(rest: &[u8]) -> Result<(), Refusal> {
         if rest.iter().all(|&byte| byte == 0) {
             return Ok(());
@@ -107,6 +109,7 @@ pub struct Parameter {
 pub struct Description {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) probes: Vec<String>,
+    #[cfg(feature = "compiled")]
     pub(crate) state_size: usize,
     flags: u32,
     has: [bool; Hook::NAMES.len()],
@@ -147,8 +150,14 @@ impl Description {
                 return Err(Refusal::new(found, "a finite initial value within the range"));
             }
         }
-        let state_size = head.state_size as usize;
-        Ok(Description { parameters, probes, state_size, flags: head.flags, has })
+        Ok(Description {
+            parameters,
+            probes,
+            #[cfg(feature = "compiled")]
+            state_size: head.state_size as usize,
+            flags: head.flags,
+            has,
+        })
     }
 
     pub(crate) fn has(&self, hook: Hook) -> bool {

@@ -1,5 +1,5 @@
 //! Congestion controls from compiled libraries: shared libraries with a C interface, and WebAssembly modules with the same
-//! interface in a sandbox.
+//! interface in a sandbox; and those that run outside of the engine, as in a page.
 //!
 //! [`abi`] is the interface, from which the header for C is written. A [`Library`] is loaded from its bytes, once per
 //! process, and identified by their digest. [`LibraryHost`] binds the flows of a scenario that name one. What differs
@@ -9,35 +9,46 @@ pub mod abi;
 mod control;
 mod description;
 mod event;
+#[cfg(feature = "compiled")]
 mod image;
+#[cfg(feature = "compiled")]
 mod native;
+mod outside;
+#[cfg(feature = "compiled")]
 mod wasm;
 
 pub use control::OnFault;
 pub use description::{Description, Parameter};
+pub use outside::{Interpreter, Statement};
 
 use control::{Factory, Shared};
 use dumbbell_cc::probes::OWN;
 use dumbbell_cc::{ExternalFactory, ExternalHost, ExternalSpec, ProbeInfo};
 use dumbbell_units::spec::SpecError;
 use dumbbell_units::{Value, spec};
+#[cfg(feature = "compiled")]
 use native::Native;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+#[cfg(feature = "compiled")]
 use wasm::Wasm;
 
 /// The prefix of the names of libraries in scenarios, without the colon.
 pub const PREFIX: &str = "library";
 
 /// The first bytes of a WebAssembly module.
+#[cfg(feature = "compiled")]
 const MAGIC: &[u8] = b"\0asm";
 
 #[derive(Debug)]
 enum Code {
+    #[cfg(feature = "compiled")]
     Native(Arc<Native>),
+    #[cfg(feature = "compiled")]
     Wasm(Arc<Wasm>),
+    Outside(Arc<dyn Interpreter>),
 }
 
 /// A loaded library. It stays loaded as long as the process lives.
@@ -67,11 +78,10 @@ impl Library {
     /// # Errors
     ///
     /// It cannot be loaded, or does not state an algorithm of this version of the interface.
+    #[cfg(feature = "compiled")]
     pub fn load(bytes: &[u8], path: &str, field: &str) -> Result<Arc<Library>, SpecError> {
-        let digest = digest_of(bytes);
-        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(library) = loaded.get(&digest) {
-            return Ok(Arc::clone(library));
+        if let Some(library) = Library::loaded(&digest_of(bytes)) {
+            return Ok(library);
         }
         let made = if bytes.starts_with(MAGIC) {
             Wasm::load(bytes).map(|(wasm, description)| (Code::Wasm(Arc::new(wasm)), description))
@@ -79,9 +89,35 @@ impl Library {
             Native::load(bytes).map(|(native, description)| (Code::Native(Arc::new(native)), description))
         };
         let (code, description) = made.map_err(|refusal| refusal.of(field, path))?;
+        Ok(Library::kept(bytes, path, description, code))
+    }
+
+    /// An algorithm whose code runs outside of the engine.
+    ///
+    /// # Arguments
+    ///
+    /// * `bytes`: its code, which identifies it.
+    /// * `path`: the path of its file, for errors.
+    /// * `field`: the field that names it, for errors.
+    ///
+    /// # Errors
+    ///
+    /// A statement about it is not accepted.
+    pub fn outside(
+        (bytes, path, field): (&[u8], &str, &str),
+        statement: Statement,
+        interpreter: Arc<dyn Interpreter>,
+    ) -> Result<Arc<Library>, SpecError> {
+        let description = statement.checked().map_err(|refusal| refusal.of(field, path))?;
+        Ok(Library::kept(bytes, path, description, Code::Outside(interpreter)))
+    }
+
+    fn kept(bytes: &[u8], path: &str, description: Description, code: Code) -> Arc<Library> {
+        let digest = digest_of(bytes);
         let title = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
         let library = Library { title: title.into_owned(), digest: digest.clone(), description, code };
-        Ok(Arc::clone(loaded.entry(digest).or_insert(Arc::new(library))))
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(loaded.entry(digest).or_insert(Arc::new(library)))
     }
 
     /// The library with this digest, if it is loaded.

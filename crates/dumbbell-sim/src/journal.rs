@@ -5,6 +5,7 @@
 //! congestion control, whichever it is.
 
 mod carried;
+pub mod columns;
 
 pub use carried::{CarriedEntry, CarriedJournal, CarriedKind, Sending};
 use dumbbell_cc::ProbeInfo;

@@ -8,10 +8,12 @@
 #![allow(unsafe_code, reason = "the attribute `no_mangle`")]
 
 use crate::limits::MAX_TEXT;
+use crate::own::{Boundary, InPage};
 use crate::plotted::Curve;
-use crate::session::{Session, Which};
+use crate::session::{Session, Which, refused};
 use crate::watching::Watch;
 use dumbbell_units::Value;
+use serde_json::json;
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
@@ -20,6 +22,10 @@ struct Module {
     session: Session,
     input: Vec<u8>,
     output: Vec<u8>,
+    /// The code of an own algorithm, until it is installed.
+    code: Vec<u8>,
+    /// The function of the page that runs own algorithms.
+    boundary: Option<Boundary>,
 }
 
 thread_local! {
@@ -114,7 +120,7 @@ pub extern "C" fn catalogue() {
 /// Answers with what [`Session::check`] finds in the input.
 #[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn check() {
-    with(|module| module.answer(&Session::check(&module.text())));
+    with(|module| module.answer(&module.session.check(&module.text())));
 }
 
 /// Begins a run of the input: see [`Session::begin`]. `watch` is 0 for the scenario's probes alone, 1 for changes, 2 for
@@ -187,4 +193,62 @@ pub extern "C" fn growth(run: u32, index: u32, from: f64, until: f64, intervals:
         let curve = module.session.growth(which(run), index as usize, (from, until), intervals as usize);
         module.give(&curve)
     })
+}
+
+/// Gives the module the function of the page that runs own algorithms, by its place in the module's table of functions.
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
+pub extern "C" fn connect(boundary: Boundary) {
+    with(|module| module.boundary = Some(boundary));
+}
+
+/// Takes the input as the code of an own algorithm; [`install`] follows.
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
+pub extern "C" fn code() {
+    with(|module| module.code = std::mem::take(&mut module.input));
+}
+
+/// Installs the own algorithm whose statement is the input, and whose number in the page is given: see
+/// [`Own::install`](crate::own::Own::install). The answer has its digest, or an error.
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
+pub extern "C" fn install(number: u32) {
+    with(|module| {
+        let statement: Value = module.text().parse().unwrap_or_default();
+        let Some(boundary) = module.boundary else { return };
+        let page = InPage::new(boundary, number);
+        let installed = module.session.own.install(&module.code, &statement, page);
+        module.answer(&installed.unwrap_or_else(|error| refused(&error)));
+    });
+}
+
+/// Checks the own algorithm whose name is the input with the events by which those of the registry are tested. The answer
+/// has its `violation` or null, or an error.
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
+pub extern "C" fn conform() {
+    with(|module| {
+        let found = module.session.own.violation(&module.text());
+        module.answer(&found.map_or_else(|error| refused(&error), |found| json!({ "violation": found })));
+    });
+}
+
+/// Begins a closer look at the last (0) or the kept (1) run, as the input requests: see [`Session::look`]. Returns 1, or 0
+/// with an error as the answer.
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
+pub extern "C" fn look(run: u32) -> u32 {
+    with(|module| {
+        let request: Value = module.text().parse().unwrap_or_default();
+        let begun = module.session.look(which(run), &request);
+        begun.map_or_else(
+            |error| {
+                module.answer(&error);
+                0
+            },
+            |()| 1,
+        )
+    })
+}
+
+/// Answers with the bytes that a closer look has given.
+#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
+pub extern "C" fn given() {
+    with(|module| module.output = std::mem::take(&mut module.session.given));
 }

@@ -6,7 +6,9 @@
 
 pub mod exports;
 pub mod limits;
+pub mod looking;
 pub mod outline;
+pub mod own;
 pub mod plotted;
 mod running;
 pub mod session;

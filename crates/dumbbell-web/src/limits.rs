@@ -1,6 +1,7 @@
 //! What a page may use: a run on somebody's phone gets less memory than one in a terminal.
 
-use dumbbell_sim::Scenario;
+use crate::own::Own;
+use dumbbell_sim::{Scenario, Stated};
 use dumbbell_units::Value;
 use dumbbell_units::spec::SpecError;
 
@@ -13,15 +14,16 @@ pub const MAX_IN_FLIGHT: u64 = 1 << 21;
 /// Most flows of a scenario, about 4 kB each.
 pub const MAX_FLOWS: u64 = 10_000;
 
-/// Reads a scenario and refuses more flows than a page may have.
+/// Reads a scenario with the algorithms of the page, and refuses more flows than a page may have.
 ///
 /// # Errors
 ///
 /// The text is no valid scenario, or too large.
-pub fn read(text: &str) -> Result<Scenario, SpecError> {
-    let value = Scenario::toml_value(text)?;
+pub fn read(text: &str, own: &Own) -> Result<Scenario, SpecError> {
+    let mut value = Scenario::toml_value(text)?;
     refuse_many_flows(&value)?;
-    Scenario::from_value(&value)
+    own.complete(&mut value)?;
+    Stated::from_value(&value)?.bind(&[&own.host()])
 }
 
 /// Counts flows before groups are expanded, because that takes the memory.

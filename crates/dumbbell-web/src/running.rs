@@ -1,15 +1,23 @@
 //! A run and the scenario that it borrows.
 
 use crate::limits::{MAX_IN_FLIGHT, MAX_SAMPLES};
+use crate::looking::Tapped;
+use dumbbell_sim::journal::Request;
 use dumbbell_sim::{Outcome, Scenario, Steps, Supervision};
 use std::sync::atomic::AtomicBool;
+
+/// A scenario, and what receives its packets.
+struct Watched {
+    scenario: Scenario,
+    tap: Option<Tapped>,
+}
 
 /// The steps, until they are finished.
 type Held<'a> = Option<Steps<'a>>;
 
 self_cell::self_cell!(
     struct Cell {
-        owner: Scenario,
+        owner: Watched,
         #[not_covariant]
         dependent: Held,
     }
@@ -20,14 +28,26 @@ pub struct Running(Cell);
 
 impl Running {
     /// The run before its first event, with the limits of a page.
-    pub fn begin(scenario: Scenario, seed: u64, run: u64) -> Self {
+    pub fn begin(
+        scenario: Scenario,
+        (seed, run): (u64, u64),
+        journal: Option<Request>,
+        tap: Option<Tapped>,
+    ) -> Self {
         let never = AtomicBool::new(false);
         let supervision = Supervision {
             max_samples: MAX_SAMPLES,
             max_in_flight: MAX_IN_FLIGHT,
+            journal,
             ..Supervision::from(&never)
         };
-        Running(Cell::new(scenario, |scenario| Some(Steps::limited(scenario, (seed, run), &supervision))))
+        Running(Cell::new(Watched { scenario, tap }, |watched| {
+            let Watched { scenario, tap } = watched;
+            Some(match tap {
+                Some(tap) => Steps::tapped(scenario, (seed, run), &supervision, &**tap),
+                None => Steps::limited(scenario, (seed, run), &supervision),
+            })
+        }))
     }
 
     /// Runs through about so many events. True once the run is over.
@@ -46,7 +66,7 @@ impl Running {
     /// The share of the simulated time that is over.
     pub fn progress(&self) -> f64 {
         let now = |steps: &Steps<'_>| steps.now().secs();
-        self.0.with_dependent(|scenario, held| held.as_ref().map_or(0.0, now) / scenario.duration.secs())
+        self.0.with_dependent(|watched, held| held.as_ref().map_or(0.0, now) / watched.scenario.duration.secs())
     }
 
     /// Number of events handled so far.

@@ -1,11 +1,15 @@
 //! What a page asks of the engine: check a scenario, run it in slices, and read the results of this and of a kept run.
 
 use crate::limits::{self, MAX_TEXT};
+use crate::looking::{Look, counted};
 use crate::outline;
+use crate::own::Own;
 use crate::plotted::{Curve, growth, thinned};
 use crate::running::Running;
 use crate::watching::{MOST, Watch, watched};
 use dumbbell_sim::columns::{Column, FLOWS, LINKS};
+use dumbbell_sim::journal::columns::{self, ENTRIES};
+use dumbbell_sim::journal::{Entry, Journal, Observation};
 use dumbbell_sim::trace::Recording;
 use dumbbell_sim::{Excess, Outcome, Overflow, Scenario, catalogue};
 use dumbbell_units::spec::{Field, SpecError};
@@ -27,17 +31,28 @@ struct Begun {
     seed: u64,
     run: u64,
     watch: Watch,
+    /// The run repeats one that is over, for a closer look.
+    look: Option<Look>,
 }
 
 impl Begun {
     fn new(scenario: Scenario, (seed, run): (u64, u64), watch: Watch) -> Self {
-        let running = Running::begin(watched(&scenario, watch), seed, run);
-        Begun { running, scenario, seed, run, watch }
+        let running = Running::begin(watched(&scenario, watch), (seed, run), None, None);
+        Begun { running, scenario, seed, run, watch, look: None }
+    }
+
+    fn again(finished: &Finished, look: Look) -> Self {
+        let Finished { scenario, outcome, .. } = finished;
+        let (seed, run) = (outcome.seed, outcome.run);
+        let running = Running::begin(scenario.clone(), (seed, run), look.journal(), look.tap());
+        let scenario = scenario.clone();
+        Begun { running, scenario, seed, run, watch: Watch::Nothing, look: Some(look) }
     }
 }
 
 /// The results of a run.
 struct Finished {
+    scenario: Scenario,
     outcome: Outcome,
     watch: Watch,
 }
@@ -48,6 +63,10 @@ pub struct Session {
     begun: Option<Begun>,
     last: Option<Finished>,
     kept: Option<Finished>,
+    /// The algorithms of the page.
+    pub own: Own,
+    /// The bytes of a file, or the numbers, that a closer look has given.
+    pub given: Vec<u8>,
 }
 
 /// An error as JSON: the field with its value, what is accepted and a near miss, or a message alone.
@@ -59,6 +78,11 @@ fn refusal(error: &SpecError) -> Value {
         "suggestion": error.suggestion,
         "message": error.to_string(),
     })
+}
+
+/// The answer that a refusal is.
+pub(crate) fn refused(error: &SpecError) -> Value {
+    json!({ "error": refusal(error) })
 }
 
 fn failure(message: &str) -> Value {
@@ -92,9 +116,9 @@ impl Session {
 
     /// Reads a scenario: the places of its fields, and either its error or its network with warnings. At most 24 flows are
     /// listed in full.
-    pub fn check(text: &str) -> Value {
+    pub fn check(&self, text: &str) -> Value {
         let mut answer = json!({ "outline": outline::json(text) });
-        match read(text) {
+        match read(text, &self.own) {
             Err(error) => answer["error"] = refusal(&error),
             Ok(scenario) => {
                 let flows = scenario.flows.iter().take(MOST);
@@ -119,13 +143,35 @@ impl Session {
     /// The scenario is refused; the value says why.
     pub fn begin(&mut self, text: &str, seed: u64, run: u64, watch: Watch) -> Result<(), Value> {
         self.begun = None;
-        let scenario = read(text).map_err(|error| json!({ "error": refusal(&error) }))?;
+        self.own.take_fault();
+        let scenario = read(text, &self.own).map_err(|error| refused(&error))?;
         self.begun = Some(Begun::new(scenario, (seed, run), watch));
+        Ok(())
+    }
+
+    /// Repeats a run that is over for a closer look: see [`Look::of`]. `finish` gives what was seen.
+    ///
+    /// # Errors
+    ///
+    /// There is no such run, or the request names what it does not have.
+    pub fn look(&mut self, which: Which, request: &Value) -> Result<(), Value> {
+        let finished = match which {
+            Which::Last => &self.last,
+            Which::Kept => &self.kept,
+        };
+        let finished = finished.as_ref().ok_or_else(|| failure("there is no run to look at"))?;
+        let look = Look::of(request, &finished.scenario);
+        let look = look.map_err(|error| refused(&error))?;
+        self.own.take_fault();
+        self.begun = Some(Begun::again(finished, look));
         Ok(())
     }
 
     /// Runs through about so many events. True once the run is over, or there is none.
     pub fn advance(&mut self, events: u64) -> bool {
+        if self.own.has_failed() {
+            return true;
+        }
         self.begun.as_mut().is_none_or(|begun| begun.running.advance(events))
     }
 
@@ -144,8 +190,17 @@ impl Session {
     /// begins again with values at regular times, and the answer is `{"again": true}`.
     pub fn finish(&mut self) -> Value {
         let Some(begun) = self.begun.take() else { return failure("there is no run to finish") };
-        let Begun { running, scenario, seed, run, watch } = begun;
+        if let Some(fault) = self.own.take_fault() {
+            return failure(&fault);
+        }
+        let Begun { running, scenario, seed, run, watch, look } = begun;
         let outcome = running.finish();
+        if let Some(fault) = self.own.take_fault() {
+            return failure(&fault);
+        }
+        if let Some(look) = look {
+            return self.looked(look, &scenario, &outcome).unwrap_or_else(|text| failure(&text));
+        }
         if let Some(overflow) = &outcome.overflow {
             if overflow.of == Excess::Samples && watch == Watch::Changes {
                 self.begun = Some(Begun::new(scenario, (seed, run), Watch::Periods));
@@ -156,8 +211,38 @@ impl Session {
         if let Some(message) = &outcome.failure {
             return failure(message);
         }
-        let finished = self.last.insert(Finished { outcome, watch });
+        let finished = self.last.insert(Finished { scenario, outcome, watch });
         results(finished)
+    }
+
+    /// What a closer look at a run has shown.
+    fn looked(&mut self, look: Look, scenario: &Scenario, outcome: &Outcome) -> Result<Value, String> {
+        if let Some(overflow) = &outcome.overflow {
+            return Err(excess(overflow));
+        }
+        let is_same = |finished: &Finished| finished.outcome.fingerprint == outcome.fingerprint;
+        if ![&self.last, &self.kept].into_iter().flatten().any(is_same) {
+            return Err("the run was repeated, and differs: its own algorithm depends on more than its events".into());
+        }
+        match look {
+            Look::Why(request) => {
+                let journal = outcome.journal.as_ref().ok_or("the repeated run kept no journal")?;
+                let flow = scenario.flows.iter().nth(request.flow as usize);
+                let mss = flow.and_then(|flow| flow.tcp.as_ref()).map(|tcp| tcp.0.mss.0);
+                Ok(explanation(journal, mss))
+            }
+            Look::Packets(packets) => {
+                let packets = std::sync::Arc::into_inner(packets).ok_or("the packets are still watched")?;
+                let (bytes, count) = packets.finish()?;
+                self.given = bytes;
+                Ok(counted(count, 0))
+            }
+            Look::Film(film) => {
+                let (places, omitted) = film.finish();
+                self.given = places.iter().flat_map(|number| number.to_le_bytes()).collect();
+                Ok(counted(places.len() as u64 / 5, omitted))
+            }
+        }
     }
 
     /// Keeps the results of the last run for comparison.
@@ -192,7 +277,7 @@ impl Session {
     }
 }
 
-fn read(text: &str) -> Result<Scenario, SpecError> {
+fn read(text: &str, own: &Own) -> Result<Scenario, SpecError> {
     if text.len() > MAX_TEXT {
         return Err(SpecError {
             field: String::new(),
@@ -201,7 +286,7 @@ fn read(text: &str) -> Result<Scenario, SpecError> {
             suggestion: None,
         });
     }
-    limits::read(text)
+    limits::read(text, own)
 }
 
 /// Names of columns and rows of values.
@@ -211,6 +296,38 @@ fn table<T>(columns: &[(&str, Column<T>)], rows: &[T]) -> Value {
         "columns": columns.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
         "rows": rows.iter().map(row).collect::<Value>(),
     })
+}
+
+/// Entries of a journal as a table, with the units of the quantities of the congestion control.
+fn explanation(journal: &Journal, mss: Option<u64>) -> Value {
+    let names = journal.quantities.iter().map(|probe| probe.name);
+    let of_quantities = names.clone().flat_map(|name| [format!("{name}_before"), name.to_owned()]);
+    let columns = ENTRIES.iter().map(|(name, _)| (*name).to_owned()).chain(of_quantities);
+    let row = |entry: &Entry| {
+        let own = (0..journal.quantities.len()).flat_map(|index| {
+            let value = |state: &Observation| json!(state.quantities.get(index).copied().flatten());
+            [value(&entry.before), value(&entry.after)]
+        });
+        ENTRIES.iter().map(|(_, column)| cell(column, entry)).chain(own).collect::<Value>()
+    };
+    let units = journal.quantities.iter().map(|probe| (probe.name.to_owned(), json!(probe.unit)));
+    json!({
+        "columns": columns.collect::<Vec<_>>(),
+        "rows": journal.entries.iter().map(row).collect::<Value>(),
+        "quantities": units.collect::<serde_json::Map<_, _>>(),
+        "mss": mss,
+        "omitted": journal.omitted,
+    })
+}
+
+/// A value of an entry; a number that is not finite is none.
+fn cell(column: &columns::Column, entry: &Entry) -> Value {
+    match column {
+        columns::Column::Text(value) => json!(value(entry)),
+        columns::Column::Whole(value) => json!(value(entry)),
+        columns::Column::Real(value) => json!(value(entry).filter(|value| value.is_finite())),
+        columns::Column::Flag(value) => json!(value(entry)),
+    }
 }
 
 fn results(finished: &Finished) -> Value {
@@ -286,7 +403,7 @@ mod tests {
     #[test]
     fn an_error_has_its_field_and_the_text_its_places() {
         let text = SCENARIO.replace("cubic", "cubik");
-        let answer = Session::check(&text);
+        let answer = Session::default().check(&text);
         assert_eq!(
             (&answer["error"]["field"], &answer["error"]["suggestion"]),
             (&json!("flows.f.tcp"), &json!("cubic"))
@@ -299,12 +416,12 @@ mod tests {
             Session::default().begin(&text, 1, 0, Watch::Nothing),
             Err(json!({ "error": answer["error"] }))
         );
-        assert_eq!(Session::check("duration = ")["error"]["field"], "line 1");
+        assert_eq!(Session::default().check("duration = ")["error"]["field"], "line 1");
     }
 
     #[test]
     fn a_valid_text_has_its_network_and_warnings() {
-        let answer = Session::check(&SCENARIO.replace("tcp =", "start = \"6 s\"\ntcp ="));
+        let answer = Session::default().check(&SCENARIO.replace("tcp =", "start = \"6 s\"\ntcp ="));
         assert_eq!(answer["network"]["links"][0]["rate"], "2 Mbit/s");
         assert_eq!(answer["network"]["flow_count"], 1);
         assert_eq!(answer["warnings"].as_array().map(Vec::len), Some(1));
@@ -360,7 +477,7 @@ mod tests {
         let answer = finished(&mut Session::default(), &text, Watch::Changes);
         let message = answer["error"]["message"].as_str().expect("a message");
         assert!(message.contains("the probes have recorded"), "{message}");
-        let answer = Session::check(&"#".repeat(MAX_TEXT + 1));
+        let answer = Session::default().check(&"#".repeat(MAX_TEXT + 1));
         assert_eq!(answer["error"]["accepted"], "at most 1048576 bytes");
     }
 

@@ -54,6 +54,12 @@ export class Controls {
     }
   }
 
+  /** Offers own algorithms besides those of the registry. */
+  offer(names) {
+    for (const option of [...this.fields.algorithm.options]) if (option.value.startsWith("library:")) option.remove();
+    this.fields.algorithm.prepend(...names.map((name) => new Option(name, name)));
+  }
+
   packets(step) {
     const count = Math.max(1, Math.round(round(valueAt("buffer", step))));
     return `${count} packets`;

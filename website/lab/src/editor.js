@@ -9,6 +9,7 @@ import {
   indentOnInput,
   syntaxHighlighting,
 } from "@codemirror/language";
+import { javascript } from "@codemirror/legacy-modes/mode/javascript";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { Annotation, Compartment, EditorState } from "@codemirror/state";
@@ -102,6 +103,32 @@ export function editor(parent, text, known, onChange) {
     },
     setDark: (isDark) =>
       view.dispatch({ effects: colours.reconfigure(syntaxHighlighting(isDark ? dark : defaultHighlightStyle)) }),
+  };
+}
+
+/** The editor of the own algorithm. */
+export function scriptEditor(parent, text, isDark) {
+  const view = new EditorView({
+    parent,
+    state: EditorState.create({
+      doc: text,
+      extensions: [
+        lineNumbers(),
+        history(),
+        drawSelection(),
+        bracketMatching(),
+        closeBrackets(),
+        keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap]),
+        EditorView.lineWrapping,
+        StreamLanguage.define(javascript),
+        syntaxHighlighting(isDark ? dark : defaultHighlightStyle),
+        EditorView.contentAttributes.of({ "aria-label": "Own algorithm in JavaScript", spellcheck: "false" }),
+      ],
+    }),
+  });
+  return {
+    text: () => view.state.doc.toString(),
+    replace: (whole) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: whole } }),
   };
 }
 

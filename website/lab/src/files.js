@@ -62,9 +62,14 @@ function literal(text) {
   return /'''|\\|'$/.test(text) ? JSON.stringify(text) : `'''\\\n${text.endsWith("\n") ? text : `${text}\n`}'''`;
 }
 
-/** The same run in Python. */
-export function python(text, seed, run) {
+/** The same run in Python. `own` is the name of the file of an own algorithm, or null. */
+export function python(text, seed, run, own = null) {
+  const isUsed = own && text.includes(`library:${own}`);
+  const note = own?.endsWith(".wasm")
+    ? [`# Save ${own} beside this file: Download, Own algorithm.`]
+    : [`# ${own} is in JavaScript and runs in the page alone: write it as a class in Python.`];
   return [
+    ...(isUsed ? note : []),
     "import dumbbell",
     "",
     `scenario = dumbbell.Scenario.from_text(${literal(text)})`,

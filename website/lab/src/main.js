@@ -1,14 +1,17 @@
 // The page: the text of the scenario is its only state, beside seed and run number.
 import { Controls, groupOf } from "./controls.js";
 import { diagnostic, warningDiagnostics } from "./diagnostics.js";
-import { editor } from "./editor.js";
-import { Cancelled, Failure, Refused, ask } from "./engine.js";
+import { editor, scriptEditor } from "./editor.js";
+import { Cancelled, Failure, Refused, ask, cancel } from "./engine.js";
+import { WIDTH, lines, show } from "./explain.js";
 import { picture, python, save, stem, tracesCsv } from "./files.js";
+import { Film, SPEEDS } from "./film.js";
 import { carried, fragment, wholeNumber } from "./link.js";
-import { Plots } from "./plots.js";
+import { OwnPanel } from "./ownpanel.js";
+import { COLOURS, Plots } from "./plots.js";
 import { rateOf } from "./quantities.js";
 import { csv, showTables } from "./tables.js";
-import { Outline } from "./text.js";
+import { Outline, settingAlgorithm } from "./text.js";
 import { draw } from "./topology.js";
 
 const byId = (id) => document.getElementById(id);
@@ -18,13 +21,45 @@ const PAUSE = 250;
 
 const state = { at: {}, runs: [], kept: null, timer: null, turn: 0 };
 const curves = async (wanted) => (await ask("curves", { wanted })).curves;
-const plots = new Plots(byId("plots"), curves);
+const plots = new Plots(byId("plots"), curves, (picked) => explain(picked).catch(report));
 const controls = new Controls(byId("controls"), {
   text: () => edit.text(),
   change: (change) => edit.change(change),
   choose,
 });
 const edit = editor(byId("editor"), "", () => state, onChange);
+const ownPanel = new OwnPanel(
+  {
+    panel: byId("own"),
+    code: byId("own-code"),
+    use: byId("own-use"),
+    check: byId("own-check"),
+    remove: byId("own-remove"),
+    file: byId("own-file"),
+    status: byId("own-status"),
+  },
+  (parent, text) => scriptEditor(parent, text, isDark()),
+  { onReplaced, use: useOwn },
+);
+const film = new Film(byId("film-picture"), COLOURS, (time, share) => {
+  byId("film-at").value = Math.round(share * 1000);
+  byId("film-time").textContent = `${time.toFixed(4)} s`;
+});
+
+/** The worker is another one, which has no results. */
+async function onReplaced() {
+  [state.last, state.kept] = [null, null];
+  controls.offer(ownPanel.name ? [ownPanel.name] : []);
+  closeLooks();
+  await update();
+}
+
+/** Puts the own algorithm into the chosen flow. */
+function useOwn(name) {
+  const change = state.outline && settingAlgorithm(state.outline, state.at.flow, name);
+  if (change) edit.change(change);
+  else status(`State tcp = "${name}" in a flow.`);
+}
 
 function status(text, kind = "") {
   byId("status").textContent = text;
@@ -56,7 +91,7 @@ async function update() {
     if (checked.error) {
       edit.show([diagnostic(checked.error, state.outline, text)]);
       controls.disable(true);
-      await ask("cancel");
+      await cancel();
       status(checked.error.message, "error");
       return;
     }
@@ -102,6 +137,7 @@ function choose(chosen) {
 }
 
 async function run(text = edit.text()) {
+  closeLooks();
   const { seed, run } = seeds();
   const shown = setTimeout(() => working(true), 150);
   try {
@@ -139,9 +175,64 @@ function report(error) {
   if (error instanceof Refused && state.outline) {
     edit.show([diagnostic(error.refusal, state.outline, edit.text())]);
   } else if (error instanceof Failure) {
-    state.kept = null;
+    [state.last, state.kept] = [null, null];
   }
   status(error.message, "error");
+}
+
+/** Repeats a run for a closer look; `run` is 0 for the last one, 1 for the one that was kept. */
+async function look(run, request) {
+  const shown = setTimeout(() => working(true), 150);
+  try {
+    return await ask("look", { run, request }, (share) => (byId("progress").value = share));
+  } finally {
+    clearTimeout(shown);
+    working(false);
+  }
+}
+
+/** Shows what the sender of a flow knew and did around a time. */
+async function explain({ time, flow, run = 0 }) {
+  const of = run === 0 ? state.last : state.kept;
+  if (!of) return;
+  const name = flow ?? state.network.flows.find((one) => groupOf(one.name, state.outline) === state.at.flow)?.name;
+  const at = Math.min(Math.max(0, time), of.results.simulated_s);
+  const request = { kind: "why", flow: name, from_s: Math.max(0, at - WIDTH / 2), until_s: at + WIDTH / 2 };
+  const { results } = await look(run, request);
+  if (results.mss === null) throw new Error(`${name} sends datagrams and has no window`);
+  state.explained = { time: at, flow: name, run };
+  byId("why").hidden = false;
+  byId("why-title").textContent = `${of.label}What ${name} knew and did around ${at.toFixed(3)} s`;
+  show(byId("why-entries"), lines(results), at);
+}
+
+const explainMoved = (share) => {
+  const { time, ...of } = state.explained;
+  return explain({ ...of, time: time + share * WIDTH });
+};
+
+/** Animates the packets of the visible part of the last run, from its beginning on. */
+async function animate() {
+  if (!state.last) return;
+  const [from, until] = plots.visible;
+  const { results, given } = await look(0, { kind: "film", from_s: from, until_s: until });
+  const numbers = new Float64Array(given.buffer);
+  if (!numbers.length) throw new Error("there is no packet in the visible part");
+  byId("film").hidden = false;
+  film.show(numbers, state.network, [from, results.omitted ? numbers.at(-5) : until]);
+  byId("film-play").textContent = film.isPlaying ? "Pause" : "Play";
+  byId("film-title").textContent = `Packets from ${from.toFixed(3)} s to ${film.until.toFixed(3)} s`;
+  byId("film").scrollIntoView({ block: "nearest" });
+}
+
+function playFilm() {
+  film.play(!film.isPlaying);
+  byId("film-play").textContent = film.isPlaying ? "Pause" : "Play";
+}
+
+function closeLooks() {
+  [byId("why").hidden, byId("film").hidden] = [true, true];
+  film.stop();
 }
 
 async function showRuns() {
@@ -167,15 +258,19 @@ async function drop() {
   await showRuns();
 }
 
+/** The own algorithm, if the text names it. */
+const carriedOwn = (text) => (ownPanel.own && text.includes(ownPanel.name) ? ownPanel.own : null);
+
 async function remember(text) {
   const { seed, run } = seeds();
-  const hash = await fragment({ text, seed, run });
+  const hash = await fragment({ text, seed, run, own: carriedOwn(text) });
   if (text === edit.text()) history.replaceState(null, "", hash);
 }
 
 async function share() {
   const { seed, run } = seeds();
-  history.replaceState(null, "", await fragment({ text: edit.text(), seed, run }));
+  const text = edit.text();
+  history.replaceState(null, "", await fragment({ text, seed, run, own: carriedOwn(text) }));
   const link = byId("link");
   link.value = location.href;
   byId("share-dialog").showModal();
@@ -194,7 +289,7 @@ async function copy(field) {
 
 function showPython() {
   const { seed, run } = seeds();
-  byId("python").value = python(edit.text(), seed, run);
+  byId("python").value = python(edit.text(), seed, run, ownPanel.own?.name);
   byId("python-dialog").showModal();
 }
 
@@ -203,15 +298,25 @@ const downloads = {
   flows: () => save(`${name()}-flows.csv`, csv(state.last.results.flows), "text/csv"),
   links: () => save(`${name()}-links.csv`, csv(state.last.results.links), "text/csv"),
   traces: async () => save(`${name()}-traces.csv`, await tracesCsv(state.last.results, curves), "text/csv"),
+  pcapng: packets,
+  own: () => save(ownPanel.own.name, ownPanel.own.code, "application/octet-stream"),
   png: async () => save(`${name()}.png`, await picture(byId("plots"), state.last.results.scenario || "Dumbbell")),
 };
+
+/** The packets at the node that sends the chosen flow. */
+async function packets() {
+  const flow = state.network.flows.find((one) => groupOf(one.name, state.outline) === state.at.flow);
+  const { given } = await look(0, { kind: "packets", node: flow.from });
+  save(`${name()}-${stem(flow.from)}.pcapng`, given, "application/octet-stream");
+}
 
 const name = () => stem(state.network?.name);
 
 async function download(field) {
   const kind = field.value;
   field.value = "";
-  if (kind !== "toml" && !state.last) status("There is no run to download yet.", "error");
+  if (kind === "own" && !ownPanel.own) status("There is no own algorithm.", "error");
+  else if (!["toml", "own"].includes(kind) && !state.last) status("There is no run to download yet.", "error");
   else await downloads[kind]();
 }
 
@@ -242,7 +347,13 @@ async function open(hash) {
   [byId("seed").value, byId("run-number").value] = [chosen.seed, chosen.run];
   edit.replace(chosen.text);
   clearTimeout(state.timer);
-  await update();
+  if (chosen.own || ownPanel.own) {
+    // What is wrong with it is said in its panel, and the run is refused.
+    await ownPanel.set(chosen.own ?? null).catch((error) => ownPanel.say(error.message, true));
+    byId("own").open ||= Boolean(chosen.own);
+  } else {
+    await update();
+  }
   if (refusal) status(`${refusal.message}. The first example is shown instead.`, "error");
 }
 
@@ -261,7 +372,7 @@ function on(id, kind, act) {
 async function begin() {
   for (const [file, title] of FIRST.examples) byId("example").append(new Option(title, file));
   on("run", "click", () => update().then(() => (byId("auto").checked ? null : run())));
-  on("cancel", "click", () => ask("cancel").then(() => status("Cancelled.")));
+  on("cancel", "click", () => cancel().then(() => status("Cancelled.")));
   on("keep", "click", keep);
   on("drop", "click", drop);
   on("share", "click", share);
@@ -275,6 +386,17 @@ async function begin() {
   on("whole", "click", () => plots.zoom(null));
   on("zoom-in", "click", () => plots.shift(0.5, 0));
   on("zoom-out", "click", () => plots.shift(2, 0));
+  on("explain-at", "change", (field) => explain({ time: Number(field.value.replace(",", ".")) || 0 }));
+  on("why-before", "click", () => explainMoved(-1));
+  on("why-after", "click", () => explainMoved(1));
+  on("why-close", "click", () => (byId("why").hidden = true));
+  on("film-open", "click", animate);
+  on("film-play", "click", playFilm);
+  on("film-close", "click", closeLooks);
+  on("film-at", "input", (field) => film.seek(Number(field.value) / 1000));
+  for (const [speed, label] of SPEEDS) byId("film-speed").append(new Option(label, speed));
+  byId("film-speed").value = film.speed;
+  on("film-speed", "change", (field) => (film.speed = Number(field.value)));
   for (const id of ["seed", "run-number"]) on(id, "change", update);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
   window.addEventListener("hashchange", () => open(location.hash));

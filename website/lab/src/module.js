@@ -1,4 +1,5 @@
 // The engine's module behind functions of JavaScript. It is the same in the worker of the page and in Node.
+import { Algorithms, tableFunction } from "./own.js";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -11,6 +12,57 @@ export class Engine {
   constructor(module) {
     this.exports = new WebAssembly.Instance(module, {}).exports;
     this.exports.prepare();
+    this.algorithms = null;
+  }
+
+  /** Gives the engine the function that runs own algorithms. */
+  connect() {
+    const { memory, __indirect_function_table: table } = this.exports;
+    this.algorithms = new Algorithms(memory);
+    const place = table.grow(1);
+    table.set(
+      place,
+      tableFunction((...asked) => this.algorithms.answer(...asked)),
+    );
+    this.call("connect", place);
+  }
+
+  /**
+   * Installs an own algorithm: a text in JavaScript, or the bytes of a module. Returns its digest and parameters, or an
+   * error.
+   */
+  install(name, code) {
+    if (!this.algorithms) this.connect();
+    let added;
+    try {
+      added = this.algorithms.add(code);
+    } catch (error) {
+      return { error: { field: null, message: `${name}: ${error?.message ?? error}` } };
+    }
+    if (!this.write(code)) return TOO_LONG;
+    this.call("code");
+    if (!this.write(JSON.stringify({ ...added.statement, name }))) return TOO_LONG;
+    this.call("install", added.number);
+    return this.answer();
+  }
+
+  /** How an own algorithm violates a property of every algorithm: `{violation}`, null if it has all. */
+  conform(name) {
+    this.write(name);
+    this.call("conform");
+    return this.answer();
+  }
+
+  /** Begins a closer look at a run; returns an error or null. `finish` and `given` tell what was seen. */
+  look(run, request) {
+    this.write(JSON.stringify(request));
+    return this.call("look", run) === 1 ? null : this.answer().error;
+  }
+
+  /** The bytes that a closer look has given. */
+  given() {
+    this.call("given");
+    return this.bytes().slice();
   }
 
   /** Calls an exported function. A trap becomes an `EngineFailure` with the message of the panic. */
@@ -25,9 +77,9 @@ export class Engine {
     }
   }
 
-  /** Hands over a text. Views of the memory are made anew each time, because growing replaces it. */
+  /** Hands over a text, or bytes. Views of the memory are made anew each time, because growing replaces it. */
   write(text) {
-    const bytes = encoder.encode(text);
+    const bytes = typeof text === "string" ? encoder.encode(text) : text;
     const at = this.call("input", bytes.length);
     if (at === 0) return false;
     new Uint8Array(this.exports.memory.buffer, at, bytes.length).set(bytes);

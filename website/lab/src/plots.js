@@ -9,7 +9,7 @@ export const PLOTS = [
   { id: "losses", title: "Losses and marks", unit: "packets so far", quantities: ["drops", "marks"], of: "link" },
 ];
 
-const COLOURS = [
+export const COLOURS = [
   "#3366cc",
   "#d9480f",
   "#2b8a3e",
@@ -69,8 +69,9 @@ export function merged(curves) {
 }
 
 export class Plots {
-  /** `ask(wanted)` returns curves of the engine. */
-  constructor(container, ask) {
+  /** `ask(wanted)` returns curves of the engine; `onPick({time, flow, run})` is called for a click on a point of a curve. */
+  constructor(container, ask, onPick) {
+    this.onPick = onPick;
     this.container = container;
     this.ask = ask;
     this.runs = [];
@@ -143,7 +144,9 @@ export class Plots {
       if (plot.id === "losses" && series.length === 0)
         caption.textContent = "Losses and marks: none in the links that are drawn";
       const data = series.length ? merged(series) : [[...this.visible]];
-      return new uPlot(this.options(plot, series, style), data, figure);
+      const chart = new uPlot(this.options(plot, series, style), data, figure);
+      chart.over.addEventListener("click", (event) => this.pick(chart, series, event));
+      return chart;
     });
   }
 
@@ -180,6 +183,20 @@ export class Plots {
         })),
       ],
     };
+  }
+
+  /** A click: the time, and the curve of a flow that is nearest. Of a link's curves, there is none. */
+  pick(chart, series, { offsetX, offsetY }) {
+    if (chart.select.width >= 4 || !this.length) return;
+    const index = chart.posToIdx(offsetX);
+    const distance = (place) => {
+      const value = chart.data[place + 1][index];
+      return Number.isFinite(value) ? Math.abs(chart.valToPos(value, "y") - offsetY) : Infinity;
+    };
+    const ofFlows = series.map((_, place) => place).filter((place) => PLOTS[series[place].place].of === "flow");
+    const nearest = ofFlows.reduce((best, place) => (distance(place) < distance(best) ? place : best), ofFlows[0]);
+    const chosen = series[nearest];
+    this.onPick({ time: chart.posToVal(offsetX, "x"), flow: chosen?.trace.name, run: chosen?.run ?? 0 });
   }
 
   /** Zooms to what was selected with the pointer. */

@@ -89,18 +89,28 @@ export function settingLimit(outline, link, limit) {
 /** Where a flow states its congestion control. */
 export function algorithmPath(outline, flow) {
   const tcp = `flows.${flow}.tcp`;
-  const places = [`${tcp}.congestion.name`, `${tcp}.congestion`, `${tcp}.variant`, tcp];
+  const fields = ["external.name", "external", "congestion.name", "congestion", "variant"];
+  const places = [...fields.map((field) => `${tcp}.${field}`), tcp];
   return places.find((path) => outline.string(path) !== undefined);
 }
+
+/** The field of a flow's `tcp` that an algorithm belongs to: one of the page's is outside of the registry. */
+const fieldOf = (name) => (name.startsWith("library:") ? "external" : "variant");
 
 /** The change of a flow's congestion control, or null where it is stated in a way of its own. */
 export function settingAlgorithm(outline, flow, name) {
   const path = algorithmPath(outline, flow);
-  if (path) {
-    const [from, to] = outline.get(path).value;
-    return { from, to, insert: quoted(name) };
+  const tcp = `flows.${flow}.tcp`;
+  if (!path) {
+    const field = fieldOf(name) === "external" ? "external" : "congestion";
+    if (outline.get(tcp)) return setting(outline, tcp, field, quoted(name), "rules");
+    return setting(outline, `flows.${flow}`, "tcp", quoted(name), "to");
   }
-  if (outline.get(`flows.${flow}.tcp`))
-    return setting(outline, `flows.${flow}.tcp`, "congestion", quoted(name), "rules");
-  return setting(outline, `flows.${flow}`, "tcp", quoted(name), "to");
+  const [from, to] = outline.get(path).value;
+  const field = path.slice(tcp.length + 1).split(".")[0];
+  if (!field || (field === "external") === (fieldOf(name) === "external")) return { from, to, insert: quoted(name) };
+  // The other field takes the place of this one, which must be written as one value.
+  const { key, value } = outline.get(`${tcp}.${field}`);
+  if (key[1] > value[0]) return null;
+  return { from: key[0], to: value[1], insert: `${fieldOf(name)} = ${quoted(name)}` };
 }

@@ -31,7 +31,8 @@ function layers(network) {
   return layer;
 }
 
-function places(network, width) {
+/** Where nodes are: `{place, height}`, of a drawing so wide. */
+export function places(network, width) {
   const layer = layers(network);
   const columns = [];
   for (const node of network.nodes) (columns[layer.get(node)] ??= []).push(node);

@@ -1,4 +1,5 @@
-// Runs the engine away from the page, in slices, so that messages are read between them.
+// Runs the engine away from the page, in slices, so that messages are read between them. With own algorithms it is in a
+// sandbox, which has no network: there the page hands over the module and a port.
 import { Engine, EngineFailure } from "./module.js";
 
 /** How long a slice may take, in ms. */
@@ -14,8 +15,11 @@ let current = null;
 const yielding = new MessageChannel();
 yielding.port1.onmessage = () => slice();
 
+/** Where answers go. */
+let channel = self;
+
 function post(id, message, transfer = []) {
-  self.postMessage({ id, ...message }, transfer);
+  channel.postMessage({ id, ...message }, transfer);
 }
 
 /** Loads the module beside the worker. A server may call it something else than `application/wasm`. */
@@ -26,7 +30,16 @@ async function load() {
   engine = new Engine(compiled);
 }
 
-const ready = load();
+const isSandboxed = self.location.protocol === "blob:";
+const ready = isSandboxed ? handedOver() : load();
+
+/** Takes the module and the port, which come with the first message. */
+async function handedOver() {
+  const { data, ports } = await new Promise((resolve) => (self.onmessage = resolve));
+  channel = ports[0];
+  channel.onmessage = receive;
+  engine = new Engine((compiled = await WebAssembly.compile(data)));
+}
 
 /** A failed module is replaced; what it kept is lost. */
 function fail(id, error) {
@@ -61,9 +74,14 @@ function slice() {
       yielding.port2.postMessage(0);
       return;
     }
-    const spent = current.spent;
+    const { spent, isLook } = current;
     current = null;
-    post(id, results.error ? { error: results.error } : { results, spent });
+    if (results.error) post(id, { error: results.error });
+    else if (!isLook) post(id, { results, spent });
+    else {
+      const given = engine.given();
+      post(id, { results, given }, [given.buffer]);
+    }
   } catch (error) {
     fail(id, error);
   }
@@ -74,6 +92,10 @@ function cancel() {
   post(current.id, { cancelled: true });
   current = null;
   engine.cancel();
+}
+
+function answer(id, name, given) {
+  post(id, given.error ? { error: given.error } : { [name]: given });
 }
 
 const requests = {
@@ -89,6 +111,18 @@ const requests = {
     current = { id, spent: 0, events: FEWEST_EVENTS };
     slice();
   },
+  look(id, { run, request }) {
+    cancel();
+    const error = engine.look(run, request);
+    if (error) {
+      post(id, { error });
+      return;
+    }
+    current = { id, spent: 0, events: FEWEST_EVENTS, isLook: true };
+    slice();
+  },
+  install: (id, { name, code }) => answer(id, "installed", engine.install(name, code)),
+  conform: (id, { name }) => answer(id, "found", engine.conform(name)),
   cancel(id) {
     cancel();
     post(id, { done: true });
@@ -107,11 +141,13 @@ const requests = {
   },
 };
 
-self.onmessage = async ({ data: { id, kind, ...rest } }) => {
+async function receive({ data: { id, kind, ...rest } }) {
   try {
     await ready;
     requests[kind](id, rest);
   } catch (error) {
     fail(id, error);
   }
-};
+}
+
+if (!isSandboxed) self.onmessage = receive;

@@ -53,13 +53,29 @@ function edited(text, change) {
 
 test("a link gives back the scenario with its seed", async () => {
   const there = { text: 'name = "ü 𝄞"\n', seed: "18446744073709551615", run: "3" };
-  assert.deepEqual(await carried(await fragment(there)), there);
+  assert.deepEqual(await carried(await fragment(there)), { ...there, own: null });
   assert.equal(await carried(""), null);
+});
+
+test("a link gives back an own algorithm, and links without one have the first version", async () => {
+  const there = { text: TABLES, seed: "1", run: "0" };
+  for (const own of [
+    { name: "own.js", code: "class Ü extends Control {}" },
+    { name: "aimd.wasm", code: Uint8Array.of(0, 97, 115, 109, 255) },
+  ]) {
+    assert.deepEqual(await carried(await fragment({ ...there, own })), { ...there, own });
+  }
+  // A link of an earlier page has no field that a later one has added.
+  const earlier = await fragment(there);
+  assert.match(earlier, /^#v=1&seed=1&run=0&toml=[\w-]+$/);
+  assert.deepEqual(await carried(`${earlier}&own=own.js&code=AA`), { ...there, own: null });
+  const hostile = await fragment({ ...there, own: { name: "own.js", code: "" } });
+  await assert.rejects(carried(hostile.replace("own.js", "..%2Fx.js")), /ends in \.js or \.wasm/);
 });
 
 test("damaged, newer and hostile links are refused with a reason", async () => {
   const good = await fragment({ text: TABLES, seed: "1", run: "0" });
-  await assert.rejects(carried(good.replace("v=1", "v=2")), /version 2/);
+  await assert.rejects(carried(good.replace("v=1", "v=3")), /version 3/);
   await assert.rejects(carried(good.slice(0, -20)), /damaged/);
   await assert.rejects(carried("#v=1&toml=%%%"), /damaged/);
   await assert.rejects(carried(good.replace("seed=1", "seed=18446744073709551616")), /64 bits/);
@@ -100,6 +116,18 @@ test("controls add fields that are not stated", () => {
   const inline = `${TEXT}flows = [{ name = "f", from = "b", to = "a", source = "cbr" }]\n`;
   const added = edited(inline, settingQueue(outlined(inline), "ba", "red", undefined));
   assert.match(added, /delay = "10 ms", queue = "red" \}/);
+});
+
+test("an own algorithm takes the place of a registered one, and back", () => {
+  const forms = ['"reno"', '{ variant = "reno", rules = "bsd" }', '{ congestion = "reno", rules = "bsd" }'];
+  for (const tcp of forms) {
+    const text = TABLES.replace('{ variant = "reno", rules = "bsd" }', tcp);
+    const own = changed(text, settingAlgorithm(outlined(text), "f", "library:own.js"));
+    assert.ok(own.includes('"library:own.js"') && !own.includes("reno"), own);
+    assert.match(engine().check(own).error.message, /no own algorithm/);
+    const back = edited(own, settingAlgorithm(outlined(own), "f", "cubic"));
+    assert.ok(back.includes('"cubic"') && !back.includes("library"), back);
+  }
 });
 
 test("the nearest part of the text that has a field is found", () => {

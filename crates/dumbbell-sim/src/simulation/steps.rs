@@ -1,10 +1,12 @@
 //! A run in steps, for a caller that acts between them.
 
 use super::{EVENTS_PER_STOP_CHECK, Simulation};
+use crate::capture::Tap;
 use crate::outcome::Outcome;
 use crate::scenario::Scenario;
 use crate::supervision::Supervision;
 use dumbbell_units::Time;
+use std::fmt;
 use std::sync::atomic::AtomicBool;
 
 /// A run that pauses whenever its caller wants. Where it pauses changes no result: unless the caller acts on a congestion
@@ -16,6 +18,17 @@ pub struct Steps<'a> {
     now: Time,
     /// Samples that the probes may record, and packets that may be in flight.
     limits: (u64, u64),
+    tap: Option<Tapped<'a>>,
+}
+
+/// What receives the packets of a run.
+#[derive(Clone, Copy)]
+struct Tapped<'a>(&'a dyn Tap);
+
+impl fmt::Debug for Tapped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tapped").finish_non_exhaustive()
+    }
 }
 
 impl<'a> Steps<'a> {
@@ -28,7 +41,18 @@ impl<'a> Steps<'a> {
     /// The same, with the limits of memory of a supervision. A run that exceeds one is over, and its outcome says so.
     pub fn limited(scenario: &'a Scenario, (seed, run): (u64, u64), supervision: &Supervision<'_>) -> Self {
         let limits = (supervision.max_samples, supervision.max_in_flight);
-        Steps { simulation: Simulation::new(scenario, (seed, run), supervision), now: Time::ZERO, limits }
+        Steps { simulation: Simulation::new(scenario, (seed, run), supervision), now: Time::ZERO, limits, tap: None }
+    }
+
+    /// The same, whose packets a tap receives.
+    pub fn tapped(
+        scenario: &'a Scenario,
+        seeds: (u64, u64),
+        supervision: &Supervision<'_>,
+        tap: &'a dyn Tap,
+    ) -> Self {
+        let supervision = Supervision { tap: Some(tap), ..*supervision };
+        Steps { tap: Some(Tapped(tap)), ..Steps::limited(scenario, seeds, &supervision) }
     }
 
     /// Time up to which the run has come.
@@ -88,8 +112,12 @@ impl<'a> Steps<'a> {
         Some(self.simulation.finish())
     }
 
-    fn supervision<'b>(&self, stop: &'b AtomicBool) -> Supervision<'b> {
+    fn supervision<'b>(&self, stop: &'b AtomicBool) -> Supervision<'b>
+    where
+        'a: 'b,
+    {
         let (max_samples, max_in_flight) = self.limits;
-        Supervision { max_samples, max_in_flight, ..Supervision::from(stop) }
+        let tap = self.tap.map(|tap| tap.0 as &dyn Tap);
+        Supervision { max_samples, max_in_flight, tap, ..Supervision::from(stop) }
     }
 }
