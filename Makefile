@@ -46,7 +46,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website lab lab-test reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale bench-alone fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
+.PHONY: help figure website lab lab-test lab-random reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale bench-alone fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
 .DELETE_ON_ERROR:
 
 # One target after the other, except for pairs of which one uses a single core.
@@ -65,6 +65,7 @@ help:
 	@echo "make website        build the site, with the gallery, the notebooks and the interface, in results/website/site"
 	@echo "make lab            build the page with the engine as WebAssembly in results/website/lab; needs node and npm"
 	@echo "make lab-test       build it, and test it in node and Chromium"
+	@echo "make lab-random     compare LAB_COUNT=$(LAB_COUNT) random scenarios in it with their native results"
 	@echo "make cross-validate run the same scenarios in Dumbbell and in ns-2 (PEER=ns3: ns-3); cross-validate-smoke: a subset"
 	@echo "make evaluate       evaluate ALGORITHM=$(ALGORITHM) by RFC 9743 with fewer replications"
 	@echo "make bench          measure delivered packets per CPU second; bench-smoke: a short measurement"
@@ -184,6 +185,12 @@ lab:
 # In Node, and in Chromium where there is one.
 lab-test: lab
 	@website/lab/test.sh
+
+# As many random scenarios as LAB_COUNT states, in Node and natively: the same fingerprints, tables and traces.
+LAB_COUNT ?= 2000
+lab-random: lab $(STAMPS)/engine
+	cargo build --package dumbbell-chaos --locked --quiet
+	@website/lab/random.sh $(LAB_COUNT)
 
 # Uses the figures and notebooks that the tests have made, if they are newer than their sources, and the lab if it is built.
 website: $(STAMPS)/engine $(STAMPS)/test-packages

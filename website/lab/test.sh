@@ -8,6 +8,8 @@ if [ ! -e ../../results/website/lab/engine.wasm ] || ! command -v node >/dev/nul
 fi
 command -v chromium >/dev/null || echo "SKIPPED lab-test in a browser: the Debian package chromium is missing" >&2
 
+./random.sh 40
+
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 result=0

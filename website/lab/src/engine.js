@@ -19,7 +19,7 @@ export class Refused extends Error {
 const PATIENCE = { conform: 30_000 };
 const PATIENCE_OF_OTHERS = 3_000;
 /** How long own code may keep the worker from being cancelled, in ms. */
-const PATIENCE_OF_CANCEL = 80;
+const PATIENCE_OF_CANCEL = 50;
 
 let worker = null;
 let number = 0;

@@ -51,15 +51,15 @@ export function journeys(numbers, network) {
 
 export class Film {
   /** `onTime(time, share)` is told where the animation is. */
-  constructor(canvas, colours, onTime) {
-    [this.canvas, this.colours, this.onTime] = [canvas, colours, onTime];
+  constructor(canvas, onTime) {
+    [this.canvas, this.onTime] = [canvas, onTime];
     this.speed = 0.1;
     this.isPlaying = false;
   }
 
   /** Shows the part of a run from one time to another. */
-  show(numbers, network, [from, until]) {
-    this.network = network;
+  show(numbers, network, [from, until], colours) {
+    [this.network, this.colours] = [network, colours];
     this.all = journeys(numbers, network);
     this.longest = this.all.reduce((most, one) => Math.max(most, one.until - (one.from ?? one.time)), 0);
     [this.from, this.until, this.at] = [from, until, from];
@@ -158,14 +158,15 @@ export class Film {
   /** On its link, in the queue before it (a column of ten beside the node, then the next one), or lost. */
   packet(pen, one, waiting, lost) {
     pen.fillStyle = one.isLost ? lost : this.colours[one.flow % this.colours.length];
-    const size = one.kind === ACKNOWLEDGEMENT ? 2 : 4;
+    const isWaiting = !one.isLost && this.at < one.sent;
+    const size = one.kind === ACKNOWLEDGEMENT ? 2 : isWaiting ? 2.6 : 4;
     let [x, y] = [0, 0];
     if (one.isLost) {
       [x, y] = this.layout.place.get(this.network.nodes[one.node]);
       y -= 14 + (20 * (this.at - one.until)) / (FADE * this.speed);
     } else {
       const { x1, y1, x2, y2, along, side } = this.ends(this.network.links[one.link]);
-      if (this.at < one.sent) {
+      if (isWaiting) {
         const place = waiting[one.link];
         waiting[one.link] += 1;
         const [across, back] = [6 + 3.2 * (place % 10), 11 + 3.2 * Math.floor(place / 10)];

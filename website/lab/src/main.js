@@ -8,7 +8,7 @@ import { picture, python, save, stem, tracesCsv } from "./files.js";
 import { Film, SPEEDS } from "./film.js";
 import { carried, fragment, wholeNumber } from "./link.js";
 import { OwnPanel } from "./ownpanel.js";
-import { COLOURS, Plots } from "./plots.js";
+import { Plots, coloursOf } from "./plots.js";
 import { rateOf } from "./quantities.js";
 import { csv, showTables } from "./tables.js";
 import { Outline, settingAlgorithm } from "./text.js";
@@ -41,7 +41,7 @@ const ownPanel = new OwnPanel(
   (parent, text) => scriptEditor(parent, text, isDark()),
   { onReplaced, use: useOwn },
 );
-const film = new Film(byId("film-picture"), COLOURS, (time, share) => {
+const film = new Film(byId("film-picture"), (time, share) => {
   byId("film-at").value = Math.round(share * 1000);
   byId("film-time").textContent = `${time.toFixed(4)} s`;
 });
@@ -219,7 +219,7 @@ async function animate() {
   const numbers = new Float64Array(given.buffer);
   if (!numbers.length) throw new Error("there is no packet in the visible part");
   byId("film").hidden = false;
-  film.show(numbers, state.network, [from, results.omitted ? numbers.at(-5) : until]);
+  film.show(numbers, state.network, [from, results.omitted ? numbers.at(-5) : until], coloursOf(isDark()));
   byId("film-play").textContent = film.isPlaying ? "Pause" : "Play";
   byId("film-title").textContent = `Packets from ${from.toFixed(3)} s to ${film.until.toFixed(3)} s`;
   byId("film").scrollIntoView({ block: "nearest" });

@@ -9,7 +9,7 @@ export const PLOTS = [
   { id: "losses", title: "Losses and marks", unit: "packets so far", quantities: ["drops", "marks"], of: "link" },
 ];
 
-export const COLOURS = [
+const COLOURS = [
   "#3366cc",
   "#d9480f",
   "#2b8a3e",
@@ -33,6 +33,8 @@ const DARK_COLOURS = [
   "#ced4da",
   "#f783ac",
 ];
+/** The colours of flows. */
+export const coloursOf = (isDark) => (isDark ? DARK_COLOURS : COLOURS);
 const HEIGHT = 150;
 /** Values of goodput over the width of a plot. */
 const INTERVALS = 100;
@@ -151,7 +153,7 @@ export class Plots {
   }
 
   options(plot, series, style) {
-    const colours = this.isDark ? DARK_COLOURS : COLOURS;
+    const colours = coloursOf(this.isDark);
     const axis = {
       stroke: style.getPropertyValue("--ink"),
       grid: { stroke: style.getPropertyValue("--grid"), width: 1 },

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Engine } from "../src/module.js";
 
 export const ROOT = new URL("../../../", import.meta.url);
-export const PAGE = new URL("results/website/lab/", ROOT);
+export const PAGE = process.env.LAB_PAGE ? new URL(`file://${process.env.LAB_PAGE}/`) : new URL("results/website/lab/", ROOT);
 
 let made;
 
