@@ -29,4 +29,7 @@ cd website/lab
 if ! { [ -e node_modules/.package-lock.json ] && [ node_modules/.package-lock.json -nt package-lock.json ]; }; then
     npm ci --ignore-scripts --no-audit --no-fund --loglevel error || skip "the packages of npm cannot be installed"
 fi
-node build.mjs "$built/$target/$profile/dumbbell_web.wasm" ../../results/website/lab
+# Another profile is for tests, which need no small module.
+optimize=()
+[ "$profile" != lab ] || optimize=(--optimize)
+node build.mjs "${optimize[@]}" "$built/$target/$profile/dumbbell_web.wasm" ../../results/website/lab

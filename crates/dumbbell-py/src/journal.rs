@@ -26,11 +26,6 @@ fn real<E>(entries: &[E], value: impl Fn(&E) -> Option<f64>) -> ArrayRef {
 
 type Columns<'a> = Vec<(&'a str, ArrayRef)>;
 
-/// A rate of bytes per second in bit/s.
-fn bits(rate: Option<f64>) -> Option<f64> {
-    rate.map(|rate| rate * 8.0)
-}
-
 /// A column of entries, of the type that it declares.
 fn column(column: &Column, rows: &[Entry]) -> ArrayRef {
     match column {
