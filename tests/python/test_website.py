@@ -92,7 +92,9 @@ def test_a_scenario_of_a_page_has_a_link_that_carries_it(built):
 
 
 def test_what_the_lab_cannot_run_has_no_link(built, monkeypatch):
-    other = "```toml\n" + (draw.ROOT / "examples/transports/kernel.toml").read_text(encoding="utf-8") + "```\n"
+    other = (
+        "```toml\n" + (draw.ROOT / "examples/transports/kernel.toml").read_text(encoding="utf-8") + "```\n"
+    )
     assert lablink.linked(other, "links.md", draw.ROOT) == other
     monkeypatch.setattr(lablink, "MOST_CHARACTERS", 10)
     assert lablink.here("links.md", SCENARIO) == ""

@@ -54,4 +54,5 @@ def native(line: str) -> dict[str, Any]:
 if __name__ == "__main__":
     warnings.simplefilter("ignore", dumbbell.ScenarioWarning)
     for line in sys.stdin:
-        print(json.dumps(native(line)), flush=True)
+        sys.stdout.write(json.dumps(native(line)) + "\n")
+        sys.stdout.flush()
