@@ -39,8 +39,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         labpage.files(),
     )
     for sheet in SHEETS:
-        content = (repository.ROOT / sheet).read_text("utf-8")
-        files.append(File.generated(config, PurePath(sheet).name, content=content))
+        sheet_text = (repository.ROOT / sheet).read_text("utf-8")
+        files.append(File.generated(config, PurePath(sheet).name, content=sheet_text))
     for uri, content in made:
         files.append(File.generated(config, uri, content=content))
     config.nav = navigation.navigation([file.src_uri for file in files.documentation_pages()])

@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 from labpage import BUILT, PLACE
 
+from dumbbell.files import write_text
+
 if TYPE_CHECKING:
     from dumbbell import Scenario
 
@@ -59,7 +61,7 @@ def keep(file: Path, result: Any) -> None:
     job = result if hasattr(result, "scenario") else result.jobs[0]
     if is_for_page(job.scenario):
         kept = {"toml": job.scenario.to_toml(), "seed": job.seed, "run": job.run}
-        file.write_text(json.dumps(kept), encoding="utf-8")
+        write_text(file, json.dumps(kept))
 
 
 def here(uri: str, text: str, seed: int = 1, run: int = 0) -> str:

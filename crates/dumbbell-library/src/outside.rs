@@ -26,13 +26,7 @@ pub trait Interpreter: Debug + Send + Sync {
     /// # Errors
     ///
     /// The code fails.
-    fn tell(
-        &self,
-        state: u32,
-        hook: Hook,
-        told: (&[u8], &[u8]),
-        window: &mut [u8],
-    ) -> Result<(), String>;
+    fn tell(&self, state: u32, hook: Hook, told: (&[u8], &[u8]), window: &mut [u8]) -> Result<(), String>;
 
     /// The value of a probe; NaN if there is none yet.
     ///

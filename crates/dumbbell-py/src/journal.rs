@@ -3,7 +3,9 @@
 use crate::columns::ArrowColumns;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt64Array};
 use dumbbell_sim::journal::columns::{Column, ENTRIES};
-use dumbbell_sim::journal::{CarriedEntry, CarriedJournal, CarriedKind, Entry, Journal, Observation, Sending};
+use dumbbell_sim::journal::{
+    CarriedEntry, CarriedJournal, CarriedKind, Entry, Journal, Observation, Sending,
+};
 use dumbbell_sim::transport::Shown;
 use pyo3::prelude::*;
 use std::sync::Arc;

@@ -48,9 +48,12 @@ impl Look {
             }
             Some("packets") => {
                 let nodes = scenario.nodes.iter().map(|node| node.0.name.as_str());
-                Packets::new(scenario, place(request, "node", nodes)?).map(|packets| Look::Packets(Arc::new(packets)))
+                Packets::new(scenario, place(request, "node", nodes)?)
+                    .map(|packets| Look::Packets(Arc::new(packets)))
             }
-            _ => Ok(Look::Film(Arc::new(Film { window, nodes: scenario.nodes.len(), seen: Mutex::default() }))),
+            _ => {
+                Ok(Look::Film(Arc::new(Film { window, nodes: scenario.nodes.len(), seen: Mutex::default() })))
+            }
         }
     }
 
@@ -70,11 +73,7 @@ impl Look {
 }
 
 /// The position of what a field names.
-fn place<'a>(
-    request: &Value,
-    field: &str,
-    names: impl Iterator<Item = &'a str>,
-) -> Result<usize, SpecError> {
+fn place<'a>(request: &Value, field: &str, names: impl Iterator<Item = &'a str>) -> Result<usize, SpecError> {
     let names: Vec<&str> = names.collect();
     let name = request[field].as_str().unwrap_or_default();
     names.iter().position(|known| *known == name).ok_or_else(|| SpecError {
@@ -132,7 +131,8 @@ impl Written {
     fn write(&mut self, headers: &Headers, sighting: &Sighting, packet: &SeenPacket) {
         if self.size > MAX_FILE {
             let at = sighting.at.secs();
-            let text = format!("the file of packets exceeds {MAX_FILE} bytes after {at:.3} s; shorten the run");
+            let text =
+                format!("the file of packets exceeds {MAX_FILE} bytes after {at:.3} s; shorten the run");
             self.failure.get_or_insert(text);
             return;
         }

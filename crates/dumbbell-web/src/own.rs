@@ -263,7 +263,9 @@ impl Own {
             value: format!("\"{name}\""),
             accepted: match self.libraries.keys().map(String::as_str).collect::<Vec<_>>().as_slice() {
                 [] => "a congestion control of the registry: the page has no own algorithm".into(),
-                names => format!("an algorithm of the page: {PREFIX}:{}", names.join(&format!(", {PREFIX}:"))),
+                names => {
+                    format!("an algorithm of the page: {PREFIX}:{}", names.join(&format!(", {PREFIX}:")))
+                }
             },
             suggestion: None,
         })?;

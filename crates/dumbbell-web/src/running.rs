@@ -66,7 +66,8 @@ impl Running {
     /// The share of the simulated time that is over.
     pub fn progress(&self) -> f64 {
         let now = |steps: &Steps<'_>| steps.now().secs();
-        self.0.with_dependent(|watched, held| held.as_ref().map_or(0.0, now) / watched.scenario.duration.secs())
+        self.0
+            .with_dependent(|watched, held| held.as_ref().map_or(0.0, now) / watched.scenario.duration.secs())
     }
 
     /// Number of events handled so far.

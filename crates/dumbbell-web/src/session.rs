@@ -222,7 +222,9 @@ impl Session {
         }
         let is_same = |finished: &Finished| finished.outcome.fingerprint == outcome.fingerprint;
         if ![&self.last, &self.kept].into_iter().flatten().any(is_same) {
-            return Err("the run was repeated, and differs: its own algorithm depends on more than its events".into());
+            return Err(
+                "the run was repeated, and differs: its own algorithm depends on more than its events".into(),
+            );
         }
         match look {
             Look::Why(request) => {

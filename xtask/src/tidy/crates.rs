@@ -43,7 +43,17 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("dumbbell-transports", &["dumbbell-units", "dumbbell-net", "dumbbell-sim"]),
     ("dumbbell-kernel", &["dumbbell-units", "dumbbell-net", "dumbbell-script", "dumbbell-sim"]),
     ("dumbbell-script", &["dumbbell-units", "dumbbell-tcp"]),
-    ("dumbbell-web", &["dumbbell-units", "dumbbell-net", "dumbbell-sim"]),
+    (
+        "dumbbell-web",
+        &[
+            "dumbbell-units",
+            "dumbbell-net",
+            "dumbbell-tcp",
+            "dumbbell-sim",
+            "dumbbell-capture",
+            "dumbbell-library",
+        ],
+    ),
     ("dumbbell-benches", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp", "dumbbell-sim"]),
     (
         "dumbbell-chaos",

@@ -41,7 +41,12 @@ impl<'a> Steps<'a> {
     /// The same, with the limits of memory of a supervision. A run that exceeds one is over, and its outcome says so.
     pub fn limited(scenario: &'a Scenario, (seed, run): (u64, u64), supervision: &Supervision<'_>) -> Self {
         let limits = (supervision.max_samples, supervision.max_in_flight);
-        Steps { simulation: Simulation::new(scenario, (seed, run), supervision), now: Time::ZERO, limits, tap: None }
+        Steps {
+            simulation: Simulation::new(scenario, (seed, run), supervision),
+            now: Time::ZERO,
+            limits,
+            tap: None,
+        }
     }
 
     /// The same, whose packets a tap receives.
