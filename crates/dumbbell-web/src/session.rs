@@ -229,7 +229,7 @@ impl Session {
         match look {
             Look::Why(request) => {
                 let journal = outcome.journal.as_ref().ok_or("the repeated run kept no journal")?;
-                let flow = scenario.flows.iter().nth(request.flow as usize);
+                let flow = scenario.flows.get(request.flow as usize);
                 let mss = flow.and_then(|flow| flow.tcp.as_ref()).map(|tcp| tcp.0.mss.0);
                 Ok(explanation(journal, mss))
             }
