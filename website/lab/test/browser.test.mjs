@@ -65,6 +65,7 @@ test("a link carries scenario and seed, and hostile ones do no harm", { skip }, 
   assert.match(await status(page), /Fingerprint/);
   assert.equal(await page.inputValue("#seed"), "7");
   await page.click("#share");
+  await page.waitForFunction(() => /#v=/.test(document.querySelector("#link").value));
   const link = await page.inputValue("#link");
   await page.keyboard.press("Escape");
   const shown = await status(page);

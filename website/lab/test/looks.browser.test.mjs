@@ -34,6 +34,7 @@ test("an own algorithm has the bits of the registered one, and a link carries it
   await page.click("#own-check");
   await page.waitForFunction(() => /properties/.test(document.querySelector("#own-status").textContent));
   await page.click("#share");
+  await page.waitForFunction(() => /#v=/.test(document.querySelector("#link").value));
   const link = await page.inputValue("#link");
   await page.context().close();
   const again = await opened({}, link.slice(link.indexOf("#")));
@@ -180,6 +181,7 @@ test("a newcomer with a keyboard makes a queue, tames it, and opens it in Python
   await page.evaluate(() => document.activeElement.blur());
   await reach("#share");
   await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /#v=/.test(document.querySelector("#link").value));
   assert.match(await page.inputValue("#link"), /#v=1&seed=1&run=0&toml=/);
   await page.keyboard.press("Escape");
   await reach("#show-python");
