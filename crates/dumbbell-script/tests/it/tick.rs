@@ -1,6 +1,6 @@
 //! Rules that show with a tick of 1 ms only.
 
-use dumbbell_script::{Script, Simulator, Verdict, judge};
+use dumbbell_script::{Kind, Script, Simulator, Verdict, converse, judge};
 use serde_json::json;
 
 fn simulator(script: &Script) -> Result<Simulator, String> {
@@ -49,4 +49,20 @@ fn the_wheel_is_a_tick_ahead_while_a_timer_expires() {
 +.500~+.513 > P. 1:1001(1000) ack 1
 ",
     );
+}
+
+#[test]
+fn an_acknowledgement_that_shows_no_loss_ends_the_timer_of_reordering() {
+    // A segment that was sent twice again is acknowledged by the first of these, which tells nothing of what was sent before:
+    // the hole above it waits for the next report, as in kernel 6.12, and not for the timer of reordering, due at 0.294 s.
+    let conditions = Kind::named("reordering").expect("a kind").conditions(470);
+    let mut host = Simulator::with(
+        &conditions.opening(),
+        json!({ "rules": "linux", "congestion": "cubic", "hz": 1000 }),
+    )
+    .expect("a host");
+    let text = converse(&conditions, &mut host).expect("a conversation").to_string();
+    let again: Vec<&str> = text.lines().filter(|line| line.contains("> . 133217:134665(")).collect();
+    let times: Vec<&str> = again.iter().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(times, ["0.256074653", "0.29638147"]);
 }

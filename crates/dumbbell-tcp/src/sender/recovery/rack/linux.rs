@@ -42,6 +42,8 @@ pub(super) struct StateMachine {
     pub(super) has_left: bool,
     /// Nothing is retransmitted with this ACK.
     pub(super) holds_back: bool,
+    /// Losses were looked for with this ACK.
+    has_marked: bool,
     /// Bytes lost before this ACK.
     lost_before: u64,
     /// The state is Disorder, or was another one than Open with the last ACK.
@@ -58,6 +60,7 @@ impl StateMachine {
             seen: 0,
             has_left: false,
             holds_back: false,
+            has_marked: false,
             lost_before: 0,
             is_disordered: false,
             first_resent: Time::NEVER,
@@ -162,6 +165,7 @@ impl Rack {
     pub(super) fn on_ack_of_linux(&mut self, connection: &mut Access<'_>, by: DeliveredBy) {
         let is_advance = by == DeliveredBy::NewData;
         self.machine.holds_back = false;
+        self.machine.has_marked = false;
         self.machine.lost_before = connection.scoreboard().lost();
         self.reduction.begin_ack(self.machine.lost_before);
         if let Some(sent_at) =
@@ -295,6 +299,7 @@ impl Rack {
     fn detect_of_linux(&mut self, connection: &mut Access<'_>, delivered: u64, is_advance: bool) -> bool {
         if connection.scoreboard_mut().deliveries_mut().is_some_and(Deliveries::take_advanced) {
             self.mark_lost(connection);
+            self.machine.has_marked = true;
         }
         let is_resent_lost =
             connection.scoreboard_mut().deliveries_mut().is_some_and(Deliveries::take_resent_lost);
@@ -394,18 +399,22 @@ impl Rack {
         connection.set_timer(TimerKind::Retransmission, at);
     }
 
-    /// `tcp_set_xmit_timer`, unless the reordering timer was set.
+    /// `tcp_set_xmit_timer`, unless the reordering timer was set with this ACK. One that was set before ends.
     fn set_timers(&mut self, connection: &mut Access<'_>, is_advance: bool, was_armed: bool) {
         if connection.scoreboard().is_empty() {
             connection.timers().stop(TimerKind::Probe);
             return;
         }
+        let restarts = is_advance || self.reports_newer_than_head(connection);
         if connection.timers().is_set(TimerKind::Reordering) {
-            connection.timers().stop(TimerKind::Probe);
-            self.restart_from_head(connection);
-            return;
+            if self.machine.has_marked || !restarts {
+                connection.timers().stop(TimerKind::Probe);
+                self.restart_from_head(connection);
+                return;
+            }
+            connection.timers().stop(TimerKind::Reordering);
         }
-        if !is_advance && !self.reports_newer_than_head(connection) {
+        if !restarts {
             return;
         }
         if self.wants_probe(connection) {
