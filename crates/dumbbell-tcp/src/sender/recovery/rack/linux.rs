@@ -11,10 +11,9 @@
 //! * The degree of reordering is kept. Above three segments, the window also grows with reports.
 //! * A retransmission lost after a timeout begins a recovery.
 //! * There is one timer: reordering and probes take the place of the timeout, which then counts from the last transmission
-//!   of the oldest segment.
+//!   of the oldest segment. The timer of reordering ends with an ACK that looks for no losses.
 //!
-//! Where it departs: reneging is not considered, and the use of the window is looked at after all that an application
-//! writes, not after its first segment.
+//! Where it departs: reneging is not considered.
 
 use super::{Rack, ReorderingWindow};
 use crate::config::recovery::RackRules;
