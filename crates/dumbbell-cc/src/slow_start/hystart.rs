@@ -228,7 +228,8 @@ mod tests {
     fn a_sample_of_a_recovery_ends_slow_start_at_the_window_once_until_a_timeout() {
         let mut connection = Connection::new(ClassicHyStartParams::default(), 20);
         let sample = |connection: &mut Connection, milliseconds: u64, inflation| {
-            let mut context = Context::new(Time(milliseconds * 1_000_000), MSS).with_sent(connection.una, connection.nxt);
+            let mut context =
+                Context::new(Time(milliseconds * 1_000_000), MSS).with_sent(connection.una, connection.nxt);
             context.inflation = inflation;
             connection.window.on_sample(&context, Time(20_000_000));
             (connection.window.cwnd / MSS, connection.window.ssthresh / MSS)
