@@ -12,6 +12,7 @@ INJECT ?=
 MUTANTS_SEED ?= 1
 MUTANTS_COUNT ?=
 CARGO_MUTANTS := 27.1.0
+PLATFORMS ?=
 PAPER := all
 PEER := ns2
 ALGORITHM := vegas
@@ -46,7 +47,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website lab lab-test lab-random reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale bench-alone fuzz chaos chaos-smoke mutants mutants-python mutants-rust format lock clean
+.PHONY: help figure website lab lab-test lab-random reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale bench-alone fuzz chaos chaos-smoke mutants mutants-python mutants-rust wheels wheel-test release format lock clean
 .DELETE_ON_ERROR:
 
 # One target after the other, except for pairs of which one uses a single core.
@@ -84,6 +85,9 @@ help:
 	@echo "make chaos          check CHAOS_COUNT=$(CHAOS_COUNT) random scenarios (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: the first 1,100"
 	@echo "make mutants        change random lines (MUTANTS_SEED, MUTANTS_COUNT), or those that differ from BASE, and see whether a"
 	@echo "                    test fails; also mutants-python and mutants-rust, which needs cargo-mutants"
+	@echo "make wheels         build the wheel for users in results/wheels; PLATFORMS=all: for Linux, macOS and Windows"
+	@echo "make wheel-test     build a wheel for this machine, and test it in an empty environment"
+	@echo "make release        check, date the changelog, tag and build the wheels of VERSION; uploads nothing"
 	@echo "make format         format the sources"
 	@echo "make lock           update the locked Python packages after a change of dependencies in pyproject.toml"
 	@echo "make clean          remove builds and the environment; keep results/"
@@ -295,6 +299,20 @@ mutants-rust: $(STAMPS)/mutants-packages
 		{ echo "make mutants-rust needs cargo-mutants: cargo install --locked --version $(CARGO_MUTANTS) cargo-mutants" >&2; exit 2; }
 	$(MUTANTS) rust $(MUTANTS_DRAWN)
 
+# --- wheels and releases: docs/releases.md ---
+
+wheels: $(STAMPS)/wheel-packages
+	$(BIN)/python packaging/wheels.py $(PLATFORMS)
+
+# With the engine and the programs of the tests, which are compiled already.
+wheel-test: $(STAMPS)/engine $(STAMPS)/test-packages
+	@rm -rf results/wheels/local
+	$(BIN)/python packaging/wheels.py local --profile dev --output results/wheels/local
+	$(BIN)/pytest tests/wheel
+
+release: $(STAMPS)/test-packages
+	$(BIN)/python packaging/release.py $(VERSION)
+
 # --- the environment ---
 
 $(STAMPS)/python:
@@ -317,14 +335,20 @@ $(STAMPS)/mutants-packages: requirements-mutants.lock $(STAMPS)/test-packages
 	$(BIN)/pip install --no-compile --require-hashes --requirement requirements-mutants.lock
 	@touch $@
 
+$(STAMPS)/wheel-packages: requirements-wheels.lock $(STAMPS)/packages
+	$(BIN)/pip install --no-compile --require-hashes --requirement requirements-wheels.lock
+	@touch $@
+
 # Resolves pyproject.toml for every Python and platform it allows; the only target that changes package versions.
 lock: $(STAMPS)/test-packages
 	$(BIN)/python -c '$(REQUIREMENTS); print(*p["build-system"]["requires"], *p["project"]["dependencies"], sep="\n")' > $(STAMPS)/packages.in
 	$(BIN)/python -c '$(REQUIREMENTS); print(*p["project"]["optional-dependencies"]["test"], sep="\n")' > $(STAMPS)/test-packages.in
 	$(BIN)/python -c '$(REQUIREMENTS); print(*p["dependency-groups"]["mutants"], sep="\n")' > $(STAMPS)/mutants-packages.in
+	$(BIN)/python -c '$(REQUIREMENTS); print(*p["dependency-groups"]["wheels"], sep="\n")' > $(STAMPS)/wheel-packages.in
 	$(LOCK) $(STAMPS)/packages.in --output-file requirements.lock
 	$(LOCK) $(STAMPS)/packages.in $(STAMPS)/test-packages.in --constraint requirements.lock --output-file requirements-test.lock
 	$(LOCK) $(STAMPS)/mutants-packages.in --constraint requirements-test.lock --output-file requirements-mutants.lock
+	$(LOCK) $(STAMPS)/wheel-packages.in --constraint requirements-test.lock --output-file requirements-wheels.lock
 
 # The Python package is installed in editable form, so only a change of the engine triggers a build. Tests accept either
 # engine, and build the one that shares its crates with `cargo test`.

@@ -1,4 +1,4 @@
-"""The binaries beside this package: where they are, and how a checkout builds them."""
+"""The programs of `shell` and `testbed`: where they are, and how a checkout builds them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from dumbbell.errors import MachineError
 
 PACKAGE = "dumbbell-testbed"
 CARGO = "cargo"
+
+INSTALLED = "programs"
+"""The folder of the package in which a wheel for Linux has the programs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +53,7 @@ class Binary:
     def find(
         self, features: str, *, told: Callable[[str], None] | None = None, without: str = "", needs: str = ""
     ) -> Path:
-        """Return its path: the one that the variable names, that of the checkout, or the installed one.
+        """Return its path: the one that the variable names, that of the checkout, that of the wheel, or one on the path.
 
         A checkout builds it if it is missing or out of date, but not under sudo: the files would belong to root.
 
@@ -81,13 +84,7 @@ class Binary:
         checkout = Path(dumbbell.__file__).resolve().parents[2]
         command = self.build(features)
         if not (checkout / "crates" / PACKAGE).is_dir():
-            installed = shutil.which(self.name)
-            if installed is None:
-                raise self.error(
-                    f"{self.name} is not installed; build it in a checkout with `{' '.join(command)}` and "
-                    f"name it in the environment variable {self.variable}"
-                )
-            return Path(installed)
+            return self._installed(command)
         existing = Path(os.environ.get("CARGO_TARGET_DIR", checkout / "target")) / "release" / self.name
         if shutil.which(CARGO) is None or "SUDO_UID" in os.environ:
             if not existing.is_file():
@@ -96,6 +93,18 @@ class Binary:
         if told is not None and not existing.is_file():
             told(f"building {self.name}, which takes a few minutes{without}")
         return self._built(checkout, command, needs)
+
+    def _installed(self, command: tuple[str, ...]) -> Path:
+        own = Path(dumbbell.__file__).resolve().parent / INSTALLED / self.name
+        found = str(own) if own.is_file() else shutil.which(self.name)
+        if found is None:
+            raise self.error(
+                f"{self.name} is not installed: the wheels for Linux on x86-64 have it; or build it in a checkout with "
+                f"`{' '.join(command)}` and name it in the environment variable {self.variable}"
+            )
+        if not os.access(found, os.X_OK):
+            raise self.error(f"{found} may not be executed; `chmod +x {found}` allows it")
+        return Path(found)
 
     def _built(self, checkout: Path, command: tuple[str, ...], needs: str) -> Path:
         built = subprocess.run(

@@ -1,4 +1,4 @@
-"""Folders outside the package: those of papers and of peers, in a checkout or installed beside the package.
+"""Folders outside the package: those of papers, peers and examples, in a checkout or installed beside the package.
 
 Papers and peers differ in how they are imported. What they share is here: finding the folder, cleaning up after a
 failed import, and locating an error in the folder.
@@ -23,11 +23,11 @@ def folder_of(name: str, path: str | Path | None = None) -> Path:
     Parameters
     ----------
     name
-        Its name in the checkout, ``"papers"`` or ``"peers"``.
+        Its name in the checkout: ``"papers"``, ``"peers"`` or ``"examples"``.
     path
-        The folder, if it is known. Otherwise the environment variable ``DUMBBELL_PAPERS`` or ``DUMBBELL_PEERS`` names
-        it. The default is the folder of the checkout that the package runs from, and without a checkout the folder that
-        is installed beside the package, ``dumbbell_papers``.
+        The folder, if it is known. Otherwise an environment variable such as ``DUMBBELL_PAPERS`` names it. The default
+        is the folder of the checkout that the package runs from, and without a checkout the folder that is installed
+        beside the package, such as ``dumbbell_papers``.
 
     Raises
     ------

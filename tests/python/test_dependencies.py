@@ -20,6 +20,7 @@ BUILD = [Requirement(text) for text in PROJECT["build-system"]["requires"]]
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 TEST = [Requirement(text) for text in EXTRAS["test"]]
 MUTANTS = [Requirement(text) for text in PROJECT["dependency-groups"]["mutants"]]
+WHEELS = [Requirement(text) for text in PROJECT["dependency-groups"]["wheels"]]
 OPTIONAL = [Requirement(text) for name, texts in EXTRAS.items() if name != "test" for text in texts]
 
 PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+)(?: ; ([^\\\n]+?))?(?: \\)?$", re.M)
@@ -91,6 +92,7 @@ def locked(file):
         ("requirements.lock", BUILD + RUN),
         ("requirements-test.lock", BUILD + RUN + TEST),
         ("requirements-mutants.lock", MUTANTS),
+        ("requirements-wheels.lock", WHEELS),
     ],
 )
 def test_the_lock_agrees_with_the_project(file, required):
@@ -111,9 +113,10 @@ def test_what_tests_need_of_the_options_is_among_their_requirements():
 def test_all_locks_have_the_same_versions():
     run, _ = locked("requirements.lock")
     test, _ = locked("requirements-test.lock")
-    mutants, _ = locked("requirements-mutants.lock")
     assert {name: test.get(name) for name in run} == run
-    assert {name: test.get(name, versions) for name, versions in mutants.items()} == mutants
+    for file in ("requirements-mutants.lock", "requirements-wheels.lock"):
+        more, _ = locked(file)
+        assert {name: test.get(name, versions) for name, versions in more.items()} == more
 
 
 def test_what_is_installed_is_what_is_locked():

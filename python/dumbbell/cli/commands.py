@@ -36,6 +36,7 @@ class Known:
 
 COMMANDS: Mapping[str, Known] = {
     "init": Known("start.begin", "Write a commented scenario to begin with."),
+    "examples": Known("start.examples", "Write the examples that the documentation uses."),
     "validate": Known("start.validate", "Check scenario files without running them."),
     "run": Known("simulate.simulate", "Run a scenario file once."),
     "why": Known("why.explain", "Show what the sender of a flow learned and did."),

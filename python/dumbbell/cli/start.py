@@ -1,9 +1,11 @@
-"""``dumbbell init`` and ``dumbbell validate``: a scenario to begin with, and what is wrong with one."""
+"""``dumbbell init``, ``examples`` and ``validate``: scenarios to begin with, and what is wrong with one."""
 
 from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -13,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from dumbbell import engine, permission
+from dumbbell.checkout import folder_of
 from dumbbell.cli.options import Allow
 from dumbbell.cli.refusals import UNFINISHED, note, say, say_json
 from dumbbell.cli.simulate import is_standard_input, read_scenario
@@ -40,6 +43,24 @@ def begin(
     write_text(file, text)
     say(f"wrote {file} and {schema}")
     say(f"Run it with: dumbbell run {file} --plot {file.with_suffix('.png')}")
+
+
+def examples(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="Folder to write; it must not exist.")
+    ] = Path("examples"),
+) -> None:
+    """Write the examples that the documentation uses: scenarios, programs, notebooks and the gallery."""
+    if folder.exists() or folder.is_symlink():
+        raise refusal("DIR", str(folder), "a name without such a file or folder", problem="exists")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as unfinished:
+        copied = Path(unfinished) / folder.name
+        shutil.copytree(folder_of("examples"), copied, ignore=shutil.ignore_patterns("__pycache__"))
+        copied.rename(folder)
+    files = sum(path.is_file() for path in folder.rglob("*"))
+    say(f"wrote {files} files to {folder}")
+    say(f"Run one with: dumbbell run {folder / 'vegas-vs-reno.toml'} --plot picture.png")
 
 
 def validate(
