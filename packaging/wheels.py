@@ -146,12 +146,15 @@ def main() -> None:
         nargs="*",
         default=[here],
         metavar="PLATFORM",
-        choices=[*TARGETS, LOCAL, "all", here],
-        help=f"one of {', '.join(TARGETS)}; all of them (all); or this machine alone (local); default: {here}",
+        help=f"{', '.join(TARGETS)}; all of them (all); or this machine alone (local); default: {here}",
     )
     parser.add_argument("--profile", default="fast", help="profile of Cargo for the engine; default: fast")
     parser.add_argument("--output", type=Path, default=ROOT / "results" / "wheels", help="folder for the wheels")
     stated = parser.parse_args()
+    known = [*TARGETS, LOCAL, "all"]
+    for name in stated.platforms:
+        if name not in known:
+            parser.error(f"PLATFORM is {name}; accepted are {', '.join(known)}")
     names = list(TARGETS) if "all" in stated.platforms else stated.platforms
     for name in names:
         build(name, stated.profile, stated.output)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-START = ["index.md", "tutorial.md"]
-REFERENCE = ["results.md", "glossary.md", "references.md"]
+START = ["index.md", "installation.md", "tutorial.md"]
+REFERENCE = ["commands.md", "scenarios.md", "results.md", "glossary.md", "references.md"]
 PROJECT = [
     "development.md",
+    "releases.md",
     "architecture.md",
     "evidence.md",
     "reliability.md",
