@@ -93,7 +93,9 @@ def set_version(version: str, root: Path, day: datetime.date) -> None:
 
 def main() -> None:
     """Release the version that is given."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("version", help="version to release, as 0.2.0")
     parser.add_argument("--check", action="store_true", help="say what is in the way, and change nothing")
     asked = parser.parse_args()

@@ -59,7 +59,10 @@ LOCAL = "local"
 def run(command: Sequence[str | Path], more: Mapping[str, str] | None = None) -> None:
     """Run a command in the checkout, with further environment variables; exit with its code if it fails."""
     print("$", *command, flush=True)
-    done = subprocess.run(list(map(str, command)), cwd=ROOT, env=os.environ | (more or {}), check=False)
+    # maturin asks the first python3 of the path for Zig.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    variables = os.environ | {"PATH": path, "PYO3_PYTHON": sys.executable} | (more or {})
+    done = subprocess.run(list(map(str, command)), cwd=ROOT, env=variables, check=False)
     if done.returncode:
         sys.exit(done.returncode)
 
@@ -79,14 +82,25 @@ def build_programs(profile: str, triple: str) -> Path:
     """Build the programs of `shell` and `testbed`, and return their folder: linked statically for a target, else for here."""
     missing = missing_of_twins()
     if missing:
-        print(f"SKIPPED: the testbed is built without its eBPF programs: {missing} is missing", file=sys.stderr)
+        print(
+            f"SKIPPED: the testbed is built without its eBPF programs: {missing} is missing", file=sys.stderr
+        )
     feature = "kernel" if missing else "static" if triple else "twins"
     more = {"RUSTFLAGS": "-C target-feature=+crt-static"} if triple else {}
     if feature == "static":
         more["LIBBPF_SYS_LIBRARY_PATH"] = _archives()
     run(
         [
-            *("cargo", "build", "--locked", "--quiet", "--profile", profile, "--features", f"{CRATE}/{feature}"),
+            *(
+                "cargo",
+                "build",
+                "--locked",
+                "--quiet",
+                "--profile",
+                profile,
+                "--features",
+                f"{CRATE}/{feature}",
+            ),
             *(["--package", CRATE, "--target", triple] if triple else ["--workspace"]),
             *(part for name in NAMES for part in ("--bin", name)),
         ],
@@ -131,7 +145,10 @@ def build(name: str, profile: str, output: Path) -> None:
     run(["rustup", "target", "add", target.triple])
     folder = build_programs("release", target.triple) if target.has_programs() else None
     if folder is None and target.policy:
-        print(f"SKIPPED: the wheel of {name} is built without the programs of shell and testbed", file=sys.stderr)
+        print(
+            f"SKIPPED: the wheel of {name} is built without the programs of shell and testbed",
+            file=sys.stderr,
+        )
     with programs(folder):
         policy = ["--compatibility", target.policy] if target.policy else []
         run([*maturin, "--profile", profile, "--zig", "--target", target.triple, *policy])
@@ -139,7 +156,9 @@ def build(name: str, profile: str, output: Path) -> None:
 
 def main() -> None:
     """Build the wheels that the arguments name."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     here = f"{sys.platform}-{platform.machine()}"
     parser.add_argument(
         "platforms",
@@ -149,7 +168,9 @@ def main() -> None:
         help=f"{', '.join(TARGETS)}; all of them (all); or this machine alone (local); default: {here}",
     )
     parser.add_argument("--profile", default="fast", help="profile of Cargo for the engine; default: fast")
-    parser.add_argument("--output", type=Path, default=ROOT / "results" / "wheels", help="folder for the wheels")
+    parser.add_argument(
+        "--output", type=Path, default=ROOT / "results" / "wheels", help="folder for the wheels"
+    )
     stated = parser.parse_args()
     known = [*TARGETS, LOCAL, "all"]
     for name in stated.platforms:

@@ -108,10 +108,6 @@ class Evidence(KeyedRuns):
             return Assumptions()
         return variation.moved
 
-    def column(self, name: str, column: str) -> Values:
-        """Return a column over the runs of a configuration."""
-        return self.frame(name)[column].to_numpy(dtype=np.float64)
-
     # The tables.
 
     def table(self, kind: Averages, column: str, rows: Sequence[Setting] = GRID) -> Values:
@@ -120,11 +116,12 @@ class Evidence(KeyedRuns):
 
     def settings(self, name: str, row: Setting) -> list[Setting]:
         """Return the row as each run of a configuration had it, with the model's reading of T."""
-        rows = self.frame(name)
-        count = self.phases(str(rows["key"].iloc[0]))
+        count = self.phases(self.key(name))
         assumptions = self._assumptions(name)
         service = "mu" if self._variation is None else self._variation.service
-        return [_placed(row, int(run) % count, count, assumptions, service) for run in rows["run"]]
+        return [
+            _placed(row, int(run) % count, count, assumptions, service) for run in self.column(name, "run")
+        ]
 
     def model(
         self,

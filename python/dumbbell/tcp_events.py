@@ -6,7 +6,7 @@ indexed like some of its rows. `sum_by_flow` and `mean_by_flow` aggregate the ro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -155,16 +155,23 @@ def mean_by_flow(events: pd.DataFrame, values: pd.Series[float], flows: pd.DataF
     return means
 
 
+def _numbers(rows: pd.DataFrame, names: NDArray[Any]) -> NDArray[np.int64]:
+    """Return one number for each job and name; a negative one for a name that is not among the given ones."""
+    import pandas as pd
+
+    codes = pd.Categorical(rows["name"], categories=names).codes.astype(np.int64)
+    jobs = rows["job"].to_numpy(dtype=np.int64) if "job" in rows else np.zeros(len(rows), dtype=np.int64)
+    return np.where(codes < 0, -1, jobs * len(names) + codes)
+
+
 def _sums(
     events: pd.DataFrame, values: pd.Series[float] | pd.Series[bool], flows: pd.DataFrame
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return sums in the order of the rows, and numbers of rows."""
     import pandas as pd
 
-    keys = [key for key in ("job", "name") if key in events]
-    places = pd.MultiIndex.from_frame(flows[keys]).get_indexer(
-        pd.MultiIndex.from_frame(events.loc[values.index, keys])
-    )
+    names = pd.unique(flows["name"].astype(str))
+    places = pd.Index(_numbers(flows, names)).get_indexer(_numbers(events.loc[values.index], names))
     known = places >= 0
     sums, counts = np.zeros(len(flows)), np.zeros(len(flows))
     np.add.at(sums, places[known], values.to_numpy(dtype=np.float64)[known])

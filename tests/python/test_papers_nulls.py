@@ -125,7 +125,7 @@ def test_labels_are_exchanged_between_runs_with_the_same_columns_only():
     frame = pd.DataFrame([{"key": name, "value": 1.0} for name in SETTINGS] + other)
     stages = dict.fromkeys([*SETTINGS, "figure 1/8"], "figure 1")
     relabelling = nulls.Relabelling(results=frame, stages=stages, judge=judge)
-    assert relabelling.blocks() == [SETTINGS]
+    assert relabelling.blocks == [SETTINGS]
 
 
 def test_a_measure_that_fails_on_exchanged_labels_does_not_pass():

@@ -11,6 +11,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Any, Self
 
+import numpy as np
 import pandas as pd
 
 from dumbbell.judge.estimate import NotMeasured, Values
@@ -47,6 +48,7 @@ class KeyedRuns:
     ) -> None:
         self._by_key: RunsByKey = by_key(results)
         self._rows: Remembered[str, list[Row]] = Remembered()
+        self._columns: dict[tuple[str, str], Values] = {}
         self.base_group = base
         self.group = group or base
         self._seed = seed
@@ -84,7 +86,18 @@ class KeyedRuns:
 
     def frame(self, name: str) -> pd.DataFrame:
         """Return the runs of a configuration as a table; raises as `key`."""
-        return self._by_key[self.key(name)][: self._limit]
+        rows = self._by_key[self.key(name)]
+        return rows if self._limit is None else rows[: self._limit]
+
+    def column(self, name: str, column: str) -> Values:
+        """Return a column of numbers over the runs of a configuration; raises as `key`."""
+        key = self.key(name)
+        rows = self._by_key[key]
+        if (key, column) not in self._columns:
+            values = rows[column].to_numpy(dtype=np.float64)
+            values.flags.writeable = False
+            self._columns[key, column] = values
+        return self._columns[key, column][: self._limit]
 
     def records(self, name: str) -> list[Row]:
         """Return the runs of a configuration as plain rows; raises as `key`."""

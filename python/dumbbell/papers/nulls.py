@@ -23,17 +23,19 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dumbbell.claim_classes import CLASSES, PRINTED
 from dumbbell.claims import GROUPS, MARKS, Claim, Finding, judge
 from dumbbell.judge import rule
 from dumbbell.judge.bound import Bound
 from dumbbell.judge.estimate import NotMeasured, Outcome
-from dumbbell.judge.reads import SIMULATED
+from dumbbell.judge.reads import SIMULATED, RunsByKey
 from dumbbell.report import Block, Cell, Column, Section, Table, Text
 
 FEWEST = 3
@@ -101,10 +103,19 @@ def _constant(findings: Sequence[Finding]) -> dict[str, Outcome]:
     return answers
 
 
-def _form(runs: pd.DataFrame) -> tuple[str, ...]:
-    """Return the columns that the first of some runs has values in."""
-    row = runs.iloc[0]
-    return tuple(str(name) for name in runs.columns if _is_known(row[name]))
+def _forms(results: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Return the columns that the first run of each key has values in."""
+    first = results.drop_duplicates("key")
+    known = {
+        str(name): column.notna().tolist()
+        if pd.api.types.is_numeric_dtype(column.dtype)
+        else [_is_known(value) for value in column]
+        for name, column in first.items()
+    }
+    return {
+        str(key): tuple(name for name, values in known.items() if values[place])
+        for place, key in enumerate(first["key"])
+    }
 
 
 def _is_known(value: Any) -> bool:
@@ -122,37 +133,49 @@ class Relabelling:
     stages
         The stage of the paper's plan, by key. Labels are permuted over the keys of a stage whose runs have the same columns.
     judge
-        Returns the findings on claims from such a table.
+        Returns the findings on claims from such runs by key.
     """
 
     results: pd.DataFrame
     stages: Mapping[str, str]
-    judge: Callable[[Sequence[Claim[Any]], pd.DataFrame], Sequence[Finding]]
+    judge: Callable[[Sequence[Claim[Any]], RunsByKey], Sequence[Finding]]
 
-    def blocks(self) -> list[list[str]]:
-        """Return the keys that exchange their labels, two or more together."""
+    @cached_property
+    def _places(self) -> dict[str, NDArray[np.intp]]:
+        """The rows of each key, in the order of the plan."""
+        rows = self.results.groupby("key", sort=False).indices
+        return {str(key): rows[key] for key in self.results["key"].drop_duplicates()}
+
+    def _relabelled(self, labels: Mapping[str, str]) -> RunsByKey:
+        """Return the runs with some labels exchanged, in the same order."""
+        old = {labels.get(key, key): key for key in self._places}
+        table = self.results.assign(key=[labels.get(key, key) for key in self.results["key"].astype(str)])
+        return RunsByKey(list(old), lambda key: table.iloc[self._places[old[key]]], lambda: table)
+
+    @cached_property
+    def blocks(self) -> Sequence[Sequence[str]]:
+        """The keys that exchange their labels, two or more together."""
         found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-        for key, runs in self.results.groupby("key", sort=False):
-            stage = self.stages.get(str(key))
+        for key, form in _forms(self.results).items():
+            stage = self.stages.get(key)
             if stage is not None:
-                found.setdefault((stage, _form(runs)), []).append(str(key))
+                found.setdefault((stage, form), []).append(key)
         return [keys for keys in found.values() if len(keys) > 1]
 
     def answered(self, findings: Sequence[Finding]) -> list[bool]:
         """Return which claims rest on runs that can exchange their labels."""
-        exchanged = {key for keys in self.blocks() for key in keys}
+        exchanged = {key for keys in self.blocks for key in keys}
         return [any(key in exchanged for key in finding.reads.get(SIMULATED, ())) for finding in findings]
 
     def draw(self, claims: Sequence[Claim[Any]], generator: np.random.Generator) -> Sequence[Finding]:
         """Return the findings on claims with the labels permuted."""
         labels: dict[str, str] = {}
-        for keys in self.blocks():
+        for keys in self.blocks:
             labels |= dict(zip(keys, generator.permutation(keys).tolist(), strict=True))
-        renamed = [labels.get(key, key) for key in self.results["key"].astype(str)]
         # Means over nothing warn; what they give holds for no claim.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            return self.judge([_guarded(claim) for claim in claims], self.results.assign(key=renamed))
+            return self.judge([_guarded(claim) for claim in claims], self._relabelled(labels))
 
 
 def _guarded(claim: Claim[Any]) -> Claim[Any]:
