@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dumbbell import topologies as topologies
     from dumbbell.campaign import Campaign as Campaign
     from dumbbell.campaign.sweep import sweep as sweep
+    from dumbbell.comparison import Comparison as Comparison
+    from dumbbell.comparison import compare as compare
     from dumbbell.conformance import check as check
     from dumbbell.control import Control as Control
     from dumbbell.engine import catalogue as catalogue
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "campaign": ["Campaign"],
     "campaign.sweep": ["sweep"],
+    "comparison": ["Comparison", "compare"],
     "conformance": ["check"],
     "control": ["Control"],
     "engine": ["catalogue", "schema", "version"],

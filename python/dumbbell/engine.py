@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any, cast
 
 from dumbbell import _engine
@@ -11,6 +12,16 @@ from dumbbell import _engine
 def version() -> str:
     """Return the engine's version, which every stored result names."""
     return _engine.version()
+
+
+@cache
+def identity() -> str:
+    """Return the identity of the engine: its version and a digest of everything that determines its results.
+
+    That is its sources, the compiler and the profile it was built with, so that two checkouts of one state share their
+    stores.
+    """
+    return f"{_engine.version()}-{_engine.digest()}"
 
 
 def schema() -> dict[str, Any]:

@@ -155,7 +155,7 @@ def _mapped(data: Mapping[str, Any], change: Any) -> dict[str, Any]:
     return {**data, "flows": [changed(flow) for flow in flows]}
 
 
-def _stated_in(scenarios: Iterable[Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def stated_in(scenarios: Iterable[Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the field and the statement of each control of `dumbbell.Scenario` objects, once."""
     yielded = set()
     for scenario in scenarios:
@@ -203,7 +203,7 @@ def prepare(scenarios: Iterable[Any]) -> tuple[list[type[control.Control]], list
     """
     classes: list[type[control.Control]] = []
     libraries: list[tuple[str, bytes]] = []
-    for field, one in _stated_in(scenarios):
+    for field, one in stated_in(scenarios):
         if one["name"].startswith(permission.CLASS):
             classes.append(control.class_of(one["name"], one["digest"], field))
         elif one["name"].startswith(permission.LIBRARY):
@@ -213,7 +213,7 @@ def prepare(scenarios: Iterable[Any]) -> tuple[list[type[control.Control]], list
 
 def has_classes(scenarios: Iterable[Any]) -> bool:
     """Return whether a scenario states a control in Python."""
-    return any(one["name"].startswith(permission.CLASS) for _, one in _stated_in(scenarios))
+    return any(one["name"].startswith(permission.CLASS) for _, one in stated_in(scenarios))
 
 
 def pack(scenarios: Sequence[Any], *, everywhere: bool = False) -> bytes | None:

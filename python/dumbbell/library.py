@@ -124,7 +124,7 @@ def stated(external: Mapping[str, Any], field: str, folder: Path | None) -> dict
     path = Path(external["name"].removeprefix(permission.LIBRARY))
     path = path if folder is None else folder / path
     data = _content(path)
-    if not _is_module(data):
+    if not is_wasm(data):
         if permission.left_out(f"{permission.LIBRARY}{path}"):
             name = f"{permission.LIBRARY}{path.absolute()}"
             return {**external, "name": name, "digest": permission.NOT_LOADED}
@@ -173,10 +173,10 @@ def data_of(external: Mapping[str, Any], field: str) -> bytes:
     if digest not in known:
         path = external["name"].removeprefix(permission.LIBRARY)
         data = _content(path)
-        if _digest(data) != digest:
-            accepted = f"{_digest(data)}, the digest of {path} as it is now"
+        if digest_of(data) != digest:
+            accepted = f"{digest_of(data)}, the digest of {path} as it is now"
             raise refusal(f"{field}.digest", digest, accepted, problem="is that of another version")
-        if not _is_module(data):
+        if not is_wasm(data):
             permission.require(external["name"], f"{field}.name")
         Library._of(path, data, {})
     return known[digest]
@@ -190,7 +190,7 @@ def _content(path: str | Path) -> bytes:
         raise refusal("library", str(path), accepted, problem=f"cannot be read ({error.strerror})") from None
 
 
-def _digest(data: bytes) -> str:
+def digest_of(data: bytes) -> str:
     """Return the digest of a library as the engine computes it, without loading it."""
     return hashlib.sha256(data).hexdigest()[:16]
 
@@ -205,9 +205,9 @@ def is_module(external: Mapping[str, Any]) -> bool:
             data = _content(external["name"].removeprefix(permission.LIBRARY))
         except ScenarioError:
             return False
-    return _is_module(data)
+    return is_wasm(data)
 
 
-def _is_module(data: bytes) -> bool:
+def is_wasm(data: bytes) -> bool:
     """Return whether a library is a WebAssembly module, which runs in a sandbox."""
     return data.startswith(b"\0asm")

@@ -10,20 +10,24 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from dumbbell import _engine, control, external
 from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, whole_number
 from dumbbell.capture import Capture, PathName
-from dumbbell.errors import EngineError, IdenticalRunsWarning, ScenarioWarning, refusal
+from dumbbell.engine import identity
+from dumbbell.errors import EngineError, ScenarioWarning, refusal
+from dumbbell.exports import Exported
 from dumbbell.frames import arrow, frame, row
 from dumbbell.parameters import columns, shown
 from dumbbell.quantities import nanoseconds
 from dumbbell.results import described
+from dumbbell.saved import Saved, Storable
 from dumbbell.scenario import Data, Probe, Scenario
+from dumbbell.warned import warn_of, warn_of_identical_runs
+from dumbbell.watched import Progress, watched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,12 +38,6 @@ if TYPE_CHECKING:
     from dumbbell.why import Explanation
 
 OF_JOBS = ("seed", "run")
-
-Progress = Callable[[int, int], None]
-"""Told the number of finished runs and of all runs, about ten times a second."""
-
-# Maximum number of items in one warning; the others are counted.
-MOST_WARNINGS = 5
 
 
 class Traces(dict[str, "pd.DataFrame"]):
@@ -54,7 +52,7 @@ class Traces(dict[str, "pd.DataFrame"]):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RunTables:
+class RunTables(Exported):
     """The tables of one run, simulated or in real time: see `Run` and `dumbbell.testbed.RealTimeRun`."""
 
     scenario: Scenario
@@ -107,6 +105,10 @@ class RunTables:
         rows: list[dict[str, Any]] = getattr(self, f"arrow_{table}").to_pylist()
         return rows
 
+    def tables(self) -> dict[str, pa.Table]:
+        """Return all Arrow tables by name: ``flows``, ``links``, and each probed quantity."""
+        return {"flows": self.arrow_flows, "links": self.arrow_links, **self.arrow_traces}
+
     def plot(self, quantity: str | None = None, *, names: Sequence[str] | None = None) -> Picture:
         """Return a picture of windows, queues, goodput and losses over time, or of one probed quantity.
 
@@ -151,7 +153,7 @@ class RunTables:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Run(RunTables):
+class Run(RunTables, Storable):
     """The results of one run.
 
     Parameters
@@ -169,16 +171,25 @@ class Run(RunTables):
         The run as one plain object, as ``dumbbell run --json`` prints it.
     captured
         Number of ``packets`` and of ``events`` written to files, of those that were requested.
+    engine
+        Identity of the engine that made the run, see `dumbbell.engine.identity`; that of this process unless the run was
+        loaded.
     """
 
     captured: dict[str, int] = field(default_factory=dict)
+    engine: str = field(default_factory=identity)
 
     @classmethod
     def of(cls, job: Job, result: _engine.RunResult, captured: dict[str, int]) -> Self:
         """Return what the engine has returned; its tables are made when they are asked for."""
         made = cls.__new__(cls)
         made.__dict__.update(
-            scenario=job.scenario, seed=job.seed, run=job.run, captured=captured, _result=result
+            scenario=job.scenario,
+            seed=job.seed,
+            run=job.run,
+            captured=captured,
+            engine=identity(),
+            _result=result,
         )
         return made
 
@@ -222,6 +233,8 @@ class Run(RunTables):
         ------
         EngineError
             The repeated run differs.
+        ScenarioError
+            It differs because another engine made the run.
         """
         if not probes:
             return {}
@@ -229,6 +242,14 @@ class Run(RunTables):
             warnings.simplefilter("ignore", ScenarioWarning)
             again = run(replace(self.scenario, probes=list(probes)), seed=self.seed, run=self.run)
         if again.fingerprint != self.fingerprint:
+            if self.engine != identity():
+                accepted = f"a run of this engine, {identity()}"
+                raise refusal(
+                    "run",
+                    self.engine,
+                    accepted,
+                    problem="is the engine that made this run, which differs here",
+                )
             raise EngineError("a run with probes differs from the same run without them")
         return again.traces
 
@@ -269,10 +290,41 @@ class Run(RunTables):
 
         return explain(self, flow, at, window)
 
-    def __repr__(self) -> str:
-        return (
-            f"Run({self.scenario.name!r}, seed={self.seed}, run={self.run}, fingerprint={self.fingerprint})"
+    def to_saved(self) -> Saved:
+        """Return the run as plain values to be saved."""
+        return Saved(
+            kind="run",
+            engine=self.engine,
+            scenarios=[self.scenario],
+            jobs=[(0, self.seed, self.run, {})],
+            completed=1,
+            tables={"flows": self.arrow_flows, "links": self.arrow_links},
+            traces=self.arrow_traces,
+            summary=self.summary,
+            captured=self.captured,
         )
+
+    @classmethod
+    def of_saved(cls, found: Saved) -> Self:
+        """Return the run of saved values; raises `ScenarioError` for those of many runs."""
+        if found.kind != "run" or found.summary is None:
+            raise refusal("folder", found.kind, "one saved run; dumbbell.Runs.load reads many", quoted=False)
+        [(_, seed, run, _)] = found.jobs
+        return cls(
+            scenario=found.scenarios[0],
+            seed=seed,
+            run=run,
+            arrow_flows=found.tables["flows"],
+            arrow_links=found.tables["links"],
+            arrow_traces=dict(found.traces),
+            summary=dict(found.summary),
+            captured=dict(found.captured),
+            engine=found.engine,
+        )
+
+    def __repr__(self) -> str:
+        made_by = "" if self.engine == identity() else f", engine={self.engine}"
+        return f"Run({self.scenario.name!r}, seed={self.seed}, run={self.run}, fingerprint={self.fingerprint}{made_by})"
 
 
 OF_RESULT: Mapping[str, Callable[[_engine.RunResult], Any]] = {
@@ -322,7 +374,7 @@ Startable = Scenario | Job | Data | str | os.PathLike[str]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Runs:
+class Runs(Exported, Storable):
     """The results of many runs.
 
     Parameters
@@ -338,13 +390,17 @@ class Runs:
     arrow_traces
         One Arrow table per probed quantity, with the columns ``job``, ``time_s`` (seconds), ``name`` (of the flow
         or link) and ``value``; see `Run.traces` for ``tcp_events`` and ``transfers``.
+    engine
+        Identity of the engine that made the runs, as of `Run`.
     """
 
+    are_many: ClassVar[bool] = True
     jobs: tuple[Job, ...]
     completed: int
     arrow_flows: pa.Table
     arrow_links: pa.Table
     arrow_traces: dict[str, pa.Table] = field(default_factory=dict)
+    engine: str = field(default_factory=identity)
 
     @cached_property
     def parameters(self) -> pd.DataFrame:
@@ -361,12 +417,84 @@ class Runs:
 
     def _frame(self, table: pa.Table) -> pd.DataFrame:
         """Return a table of the engine with the parameters of the jobs as columns."""
+        return frame(self._with_parameters(table))
+
+    def _with_parameters(self, table: pa.Table) -> pa.Table:
         for place, (name, values) in enumerate(self._parameters.items(), 1):
             if name in table.column_names:
                 accepted = "a name that is not a column of the results"
                 raise refusal("parameters", name, accepted)
             table = table.add_column(place, name, values.take(table["job"].combine_chunks()))
-        return frame(table)
+        return table
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Return all Arrow tables by name, with the parameters of the jobs as columns."""
+        found = {"flows": self.arrow_flows, "links": self.arrow_links, **self.arrow_traces}
+        return {name: self._with_parameters(table) for name, table in found.items()}
+
+    def to_saved(self) -> Saved:
+        """Return the runs as plain values to be saved."""
+        scenarios, indexed = _shared(self.jobs)
+        return Saved(
+            kind="runs",
+            engine=self.engine,
+            scenarios=scenarios,
+            jobs=[(*place, job.parameters) for place, job in zip(indexed, self.jobs, strict=True)],
+            completed=self.completed,
+            tables={"flows": self.arrow_flows, "links": self.arrow_links},
+            traces=self.arrow_traces,
+        )
+
+    @classmethod
+    def of_saved(cls, found: Saved) -> Self:
+        """Return the runs of saved values; one run has the job 0."""
+        tables = found.tables_of_jobs()
+        return cls(
+            jobs=tuple(
+                Job(found.scenarios[place], seed, run, given) for place, seed, run, given in found.jobs
+            ),
+            completed=found.completed,
+            arrow_flows=tables["flows"],
+            arrow_links=tables["links"],
+            arrow_traces={quantity: tables[quantity] for quantity in found.traces},
+            engine=found.engine,
+        )
+
+    def percentiles(
+        self,
+        quantity: str = "rtt",
+        shares: Sequence[float] = (0.5, 0.95, 0.99),
+        *,
+        names: Sequence[str] | None = None,
+    ) -> pd.DataFrame:
+        """Return percentiles of a traced quantity over the values of all runs, with 90 % intervals over the runs.
+
+        A percentile is the smallest value such that at least this share of all values is not larger (nearest rank). Only
+        values of the measurement window count.
+
+        Parameters
+        ----------
+        quantity
+            A trace with a record for every value: ``rtt``, ``wait`` or ``transfers`` (completion times).
+        shares
+            Above 0, at most 1.
+        names
+            The flows or links; all that were recorded by default.
+
+        Returns
+        -------
+        DataFrame
+            One row per name and share: ``name``, ``share``, ``value``, ``low`` and ``high`` (s; NaN for a single run),
+            ``runs``, ``values`` (their number).
+
+        Raises
+        ------
+        ScenarioError
+            There is no such trace, flow, link or share, or the runs have several scenarios.
+        """
+        from dumbbell.pooling import percentiles
+
+        return percentiles(self, quantity, shares, names)
 
     @cached_property
     def flows(self) -> pd.DataFrame:
@@ -400,9 +528,9 @@ class Runs:
             jobs = np.searchsorted(numbers, table["job"].to_numpy()).astype(np.uint32)
             return table.set_column(0, table.schema.field("job"), [jobs])
 
-        return Runs(
+        return replace(
+            self,
             jobs=tuple(self.jobs[number] for number in self.completed_jobs),
-            completed=self.completed,
             arrow_flows=renumbered(self.arrow_flows),
             arrow_links=renumbered(self.arrow_links),
             arrow_traces={quantity: renumbered(table) for quantity, table in self.arrow_traces.items()},
@@ -629,7 +757,7 @@ def run_many(
     external.prepare(scenarios)
     fingerprints: dict[int, int] = {}
     failures: list[BaseException] = []
-    with _watched(progress, len(listed)) as watch:
+    with watched(progress, len(listed)) as watch:
 
         def report(done: int, total: int) -> None:
             try:
@@ -711,15 +839,6 @@ def _runs(jobs: tuple[Job, ...], result: _engine.ManyResult | processes.Tables) 
     )
 
 
-def warn_of(scenarios: Iterable[Scenario]) -> None:
-    """Warn the caller's caller once of all that scenarios state without effect."""
-    found = dict.fromkeys(text for scenario in scenarios for text in scenario.warnings)
-    if found:
-        shown = list(found)[:MOST_WARNINGS]
-        more = [f"and {len(found) - len(shown)} more"] if len(found) > len(shown) else []
-        warnings.warn("; ".join(shown + more), ScenarioWarning, stacklevel=3)
-
-
 def _fingerprints(runs: Runs) -> dict[int, int]:
     """Return the fingerprint of each completed job."""
     columns = (runs.arrow_flows[name].to_pylist() for name in ("job", "fingerprint"))
@@ -742,31 +861,6 @@ def _look_for_identical_runs(
         warn_of_identical_runs(alike, stacklevel=4)
 
 
-def warn_of_identical_runs(alike: Sequence[tuple[Scenario, int, int]], *, stacklevel: int = 3) -> None:
-    """Warn once of replications that do not differ.
-
-    Parameters
-    ----------
-    alike
-        Scenarios, each with its number of runs and of distinct fingerprints.
-    stacklevel
-        Whom to warn; the caller's caller by default.
-    """
-    said = [
-        f'{runs} runs of "{scenario.name or "unnamed"}" have only {distinct} distinct '
-        f"fingerprint{'' if distinct == 1 else 's'}"
-        for scenario, runs, distinct in alike[:MOST_WARNINGS]
-    ]
-    if len(alike) > MOST_WARNINGS:
-        said.append(f"and so on for {len(alike) - MOST_WARNINGS} more")
-    warnings.warn(
-        f"{', '.join(said)}: identical runs are not replications; make something random, such as "
-        'start=Uniform(uniform=("0 s", "1 s")), or use one run',
-        IdenticalRunsWarning,
-        stacklevel=stacklevel,
-    )
-
-
 def _jobs(jobs: Startable | Iterable[Startable], runs: int | None, seed: int | None) -> Iterator[Job]:
     count = 1 if runs is None else whole_number("runs", runs, 1, MOST_RUNS)
     root = 1 if seed is None else whole_number("seed", seed, 0, LARGEST_SEED)
@@ -783,46 +877,6 @@ def _jobs(jobs: Startable | Iterable[Startable], runs: int | None, seed: int | N
         else:
             name, given = ("runs", runs) if runs is not None else ("seed", seed)
             raise refusal(name, given, "none with a Job, which has its own seed and run")
-
-
-@contextmanager
-def _watched(progress: bool | Progress, total: int) -> Iterator[Progress]:
-    """Yield the progress callback of the engine.
-
-    The engine is always given a function, even an idle one: it is where an interrupt from the keyboard is
-    noticed.
-    """
-    if callable(progress):
-        yield progress
-        return
-    if not progress:
-        yield lambda _done, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    if not (console.is_terminal or console.is_jupyter):
-        yield lambda _done, _total: None
-        return
-    columns = (
-        TextColumn("runs"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("runs", total=total)
-        yield lambda done, _total: bar.update(task, completed=done)
 
 
 def cores() -> int:

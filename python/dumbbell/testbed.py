@@ -31,8 +31,9 @@ from dumbbell.caller import user_of_children
 from dumbbell.errors import MachineError, RealTimeError, ScenarioError
 from dumbbell.files import replacing
 from dumbbell.quantities import bits_per_second, nanoseconds
-from dumbbell.runs import Job, RunTables, warn_of
+from dumbbell.runs import Job, RunTables
 from dumbbell.scenario import Scenario
+from dumbbell.warned import warn_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

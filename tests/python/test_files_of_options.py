@@ -68,12 +68,14 @@ FILES = {
         ".toml",
     ),
     ("testbed run", "pcap"): Option("testbed run HERE/s.toml --pcap PATH"),
+    ("bundle create", "output"): Option("bundle create HERE/s.toml --output PATH", ".zip"),
 }
 
 FOLDERS = {
     ("run", "trace"): Option("run HERE/s.toml --trace PATH"),
     ("run", "csv"): Option("run HERE/s.toml --csv PATH"),
     ("campaign", "output"): Option("campaign HERE/c.toml --output PATH"),
+    ("compare", "output"): Option("compare HERE/s.toml HERE/s.toml --runs 2 --output PATH"),
     ("new algorithm", "output"): Option("new algorithm mine --output PATH"),
     ("testbed run", "output"): Option("testbed run HERE/s.toml --output PATH"),
     ("reproduce", "output"): Option("reproduce small-paper --papers HERE/papers --output PATH"),
@@ -92,6 +94,10 @@ INPUTS = {
     ("why", "file"): "why PATH --flow fg",
     ("validate", "files"): "validate PATH",
     ("campaign", "file"): "campaign PATH",
+    ("compare", "a"): "compare PATH HERE/s.toml --runs 1",
+    ("compare", "b"): "compare HERE/s.toml PATH --runs 1",
+    ("bundle create", "file"): "bundle create PATH --output HERE/out.zip",
+    ("bundle verify", "file"): "bundle verify PATH",
     ("search", "bounds"): "search vegas --objective delay --bounds PATH",
     ("trace import", "file"): "trace import PATH --output HERE/out",
     ("trace describe", "files"): "trace describe PATH",

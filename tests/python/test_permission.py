@@ -90,6 +90,8 @@ COMMANDS = {
     "validate": ["validate", "scenario.json"],
     "run": ["run", "scenario.json"],
     "why": ["why", "scenario.json", "--flow", "fg"],
+    "compare": ["compare", "scenario.json", "scenario.json", "--runs", "1"],
+    "bundle": ["bundle", "create", "scenario.json", "--output", "made.zip"],
     "campaign": ["campaign", "campaign.toml"],
     "status": ["campaign", "campaign.toml", "--status"],
     "testbed": ["testbed", "run", "scenario.json"],
@@ -114,7 +116,9 @@ def test_no_command_runs_code_that_a_file_names(folder, command, code, form):
     done = call(*COMMANDS[command])
     assert not (folder / "ran").exists(), done.output
     assert "Traceback" not in done.output
-    if command in ("run", "why", "campaign") and (form != "axis" or command == "campaign"):
+    if command in ("run", "why", "compare", "bundle", "campaign") and (
+        form != "axis" or command == "campaign"
+    ):
         [line] = done.stderr.splitlines()
         assert done.exit_code == 2
         field = "flows.fg.tcp.external.name"
@@ -124,7 +128,7 @@ def test_no_command_runs_code_that_a_file_names(folder, command, code, form):
 
 
 @pytest.mark.parametrize("code", [of_class, of_library])
-@pytest.mark.parametrize("command", ["run", "why", "campaign", "status", "validate"])
+@pytest.mark.parametrize("command", ["run", "why", "compare", "bundle", "campaign", "status", "validate"])
 def test_allowed_code_runs(folder, command, code):
     name, _ = code(folder)
     write(folder, name)

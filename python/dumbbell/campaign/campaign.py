@@ -27,8 +27,9 @@ from dumbbell.campaign.store import INDEX, Store, engine_identity
 from dumbbell.errors import refusal
 from dumbbell.files import make_folder, replacing
 from dumbbell.parameters import columns
-from dumbbell.runs import Job, Runs, warn_of, warn_of_identical_runs
+from dumbbell.runs import Job, Runs
 from dumbbell.scenario import Data, Scenario
+from dumbbell.warned import warn_of, warn_of_identical_runs
 
 if TYPE_CHECKING:
     from distributed import Client

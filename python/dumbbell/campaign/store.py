@@ -28,7 +28,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -39,7 +38,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dumbbell import _engine
+from dumbbell import engine
 from dumbbell.errors import ResultsError, refusal
 from dumbbell.files import PARTIAL, lock_file, make_folder, matching, move, read_bytes, remove, replacing
 
@@ -66,14 +65,7 @@ MERGED = 8
 ATTEMPTS = 100
 
 
-@cache
-def engine_identity() -> str:
-    """Return the identity of the engine: its version and a digest of everything that determines its results.
-
-    That is its sources, the compiler and the profile it was built with, so that two checkouts of one state share their
-    stores.
-    """
-    return f"{_engine.version()}-{_engine.digest()}"
+engine_identity = engine.identity
 
 
 @dataclass(frozen=True)

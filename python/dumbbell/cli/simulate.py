@@ -19,6 +19,7 @@ from dumbbell.cli.refusals import note, say, say_json
 from dumbbell.cli.tables import Column, console, in_large_units, in_one_line, print_table
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, ScenarioWarning, refusal
+from dumbbell.exports import write_tables
 from dumbbell.files import make_folder, prepare, replacing
 from dumbbell.runs import Run
 from dumbbell.runs import run as run_once
@@ -214,7 +215,7 @@ def _simulate(
         if trace is not None:
             _write_traces(result, trace, written)
         if csv is not None:
-            _write_csv(result, csv, written)
+            write_tables(result.tables(), csv, "csv", written)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"interrupted: the run is complete; {len(written)} files were written: {_listed(written)}"
@@ -310,18 +311,6 @@ def _write_traces(result: Run, directory: Path, written: list[Path]) -> None:
         with replacing(picture) as file:
             figure.savefig(file, format="png", dpi=150)
         written.append(picture)
-
-
-def _write_csv(result: Run, directory: Path, written: list[Path]) -> None:
-    """Write one CSV file per table, with a header and all digits; what is missing is an empty field."""
-    from pyarrow.csv import write_csv
-
-    tables = {"flows": result.arrow_flows, "links": result.arrow_links, **result.arrow_traces}
-    for name, table in tables.items():
-        path = directory / f"{_stem(name)}.csv"
-        with replacing(path) as file:
-            write_csv(table, file)
-        written.append(path)
 
 
 def _stem(quantity: str) -> str:

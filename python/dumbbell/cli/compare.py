@@ -1,0 +1,157 @@
+"""``dumbbell compare``: two scenarios, runs or campaigns, what changed and how their results differ."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dumbbell import permission
+from dumbbell.arguments import LARGEST_SEED
+from dumbbell.cli.options import Allow, Json, Threads, folder
+from dumbbell.cli.refusals import note, say, say_json
+from dumbbell.cli.tables import Column, print_table
+from dumbbell.comparison import Comparison, compare
+from dumbbell.comparison.sides import given
+from dumbbell.comparison.text import at, counted, interval, methods, title, value
+from dumbbell.errors import refusal
+from dumbbell.files import make_folder
+from dumbbell.scenario import Scenario
+
+CHANGES = (Column("field", "field"), Column("A", "a"), Column("B", "b"))
+
+RESULTS = (
+    Column("of", "of"), Column("quantity", "quantity"), Column("A", "a"), Column("B", "b"),
+    Column("B − A", "difference"), Column("90 % interval", "interval"), Column("runs", "runs"), Column("finding", "finding"),
+)  # fmt: skip
+
+
+def compare_sides(
+    a: Annotated[
+        Path,
+        typer.Argument(
+            metavar="A",
+            help="Scenario or campaign file, or a folder of saved runs.",
+            show_default=False,
+        ),
+    ],
+    b: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[B]", help="The other side; default: A, changed by --with.", show_default=False
+        ),
+    ] = None,
+    changed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="ADDRESS=VALUE",
+            help="Change the scenario of B, such as flows.fg.tcp=vegas or 'links.r1-r2.delay=50 ms'; may be repeated.",
+        ),
+    ] = None,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            "--runs", metavar="N", help="Replications of a scenario; default: those of the other side, or 20."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, max=LARGEST_SEED, help="Seed; default: that of the other side, or 1."),
+    ] = None,
+    percentiles: Annotated[
+        bool, typer.Option("--percentiles", help="Record every delay, for percentiles over all runs.")
+    ] = False,
+    threads: Threads = None,
+    output: Annotated[
+        Path | None, folder("--output", "Write a page with curves and tables to this folder.")
+    ] = None,
+    allow: Allow = None,
+    json_output: Json = False,
+) -> None:
+    """Compare two sides: what changed in their scenarios, and how their results differ, with intervals.
+
+    A scenario is run. A campaign file stands for its completed runs, and a folder for the runs that were saved there. Runs
+    with the same seed and number are pairs where both sides draw the same random numbers. docs/compare.md says how.
+    """
+    permission.allow(*allow or ())
+    first: Path | Scenario = a
+    second: Path | Scenario
+    names = [str(a), str(a if b is None else b)]
+    if changed:
+        base = _scenario(a if b is None else b)
+        first = base if b is None else a
+        second = base.with_values(dict(map(_value_at, changed)))
+        names[1] += f" with {', '.join(changed)}"
+    elif b is None:
+        raise refusal("B", "nothing", "another side, or --with ADDRESS=VALUE", quoted=False)
+    else:
+        second = b
+    if output is not None:
+        make_folder(output)
+    found = compare(
+        first,
+        second,
+        runs=runs,
+        seed=seed,
+        percentiles=percentiles,
+        threads=threads,
+        names=(names[0], names[1]),
+    )
+    if output is not None:
+        note(f"wrote {found.save(output)}")
+    if json_output:
+        say_json(found.to_dict(), indent=2)
+    else:
+        _print(found)
+
+
+def _scenario(path: Path) -> Scenario:
+    """Return the scenario in a file that is changed."""
+    scenario = given(path, "--with").scenario
+    if scenario is None:
+        raise refusal("--with", str(path), "a scenario file, which it changes")
+    return scenario
+
+
+def _value_at(text: str) -> tuple[str, Any]:
+    """Return an address and its value, which is written as in TOML or, for a text, without quotation marks."""
+    address, equals, written = text.partition("=")
+    if not equals or not address.strip() or not written.strip():
+        raise refusal("--with", text, "ADDRESS=VALUE, such as flows.fg.tcp=vegas")
+    written = written.strip()
+    if written.startswith(permission.PREFIXES):
+        # An argument of the caller is permission.
+        permission.allow(written)
+        return address.strip(), written
+    try:
+        return address.strip(), tomllib.loads(f"value = {written}")["value"]
+    except tomllib.TOMLDecodeError:
+        return address.strip(), written
+
+
+def _print(found: Comparison) -> None:
+    """Print what changed, the differences, and how they are judged."""
+    for side, name in zip("AB", found.names, strict=True):
+        say(f"{side}: {name}")
+    several = len(found.changed) > 1
+    listed = [change._asdict() | {"point": point} for point, some in found.changed.items() for change in some]
+    if listed:
+        print_table([*([Column("point", "point")] if several else []), *CHANGES], listed)
+    else:
+        say("the scenarios are the same")
+    print_table(
+        [*([Column("point", "point")] if several else []), *RESULTS],
+        [
+            {
+                "point": at(row), "of": row.of, "quantity": title(row), "a": value(row.a), "b": value(row.b),
+                "difference": value(row.difference), "interval": interval(row), "runs": counted(row),
+                "finding": row.finding,
+            }
+            for row in found.rows
+        ],
+    )  # fmt: skip
+    for text in methods(found):
+        say(text)
