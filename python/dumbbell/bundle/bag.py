@@ -145,7 +145,7 @@ def read(path: Path) -> Bag:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _files(archive, str(path))
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeError, ValueError) as error:
+    except (zipfile.BadZipFile, EOFError, RuntimeError, ValueError) as error:
         if isinstance(error, ScenarioError):
             raise
         raise refusal(

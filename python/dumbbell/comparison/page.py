@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 from dumbbell.comparison.rows import Finding, Row
-from dumbbell.comparison.text import NONE, at, counted, interval, methods, relative, title, value
+from dumbbell.comparison.text import NONE, Compared, at, counted, interval, methods, relative, title, value
 from dumbbell.environment import environment_fact
 from dumbbell.errors import ScenarioError
 from dumbbell.plots import to_svg
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text, Tone, render_page
-
-if TYPE_CHECKING:
-    from dumbbell.comparison.compared import Comparison
 
 TONES: dict[Finding, Tone] = {
     "differs": "strong", "no difference seen": "muted", "equal": "muted", "undecided": "", "not measured": "muted",
@@ -23,7 +18,7 @@ SHOWN_CHANGES = 20
 """A longer list of changes is folded."""
 
 
-def page(found: Comparison) -> str:
+def page(found: Compared) -> str:
     """Return a comparison as the text of one self-contained HTML file."""
     differ = sum(row.finding == "differs" for row in found.rows)
     facts = [
@@ -46,7 +41,7 @@ def page(found: Comparison) -> str:
     )
 
 
-def _changes(found: Comparison) -> list[Block]:
+def _changes(found: Compared) -> list[Block]:
     sides = Text(paragraphs=[f"A: `{found.names[0]}`", f"B: `{found.names[1]}`"])
     listed = [(point, change) for point, some in found.changed.items() for change in some]
     if not listed:
@@ -61,7 +56,7 @@ def _changes(found: Comparison) -> list[Block]:
     return [sides, Details(title=table.caption, blocks=[table]) if folded else table]
 
 
-def _results(found: Comparison) -> list[Block]:
+def _results(found: Compared) -> list[Block]:
     if not found.rows:
         return [Text(paragraphs=["Both sides have no flow or link in common."])]
     parts = dict.fromkeys((at(row), row.of) for row in found.rows)
@@ -94,7 +89,7 @@ def _table(caption: str, rows: Sequence[Row]) -> Table:
     )
 
 
-def _curves(found: Comparison) -> list[Block]:
+def _curves(found: Compared) -> list[Block]:
     try:
         picture = found.picture
     except ScenarioError as error:

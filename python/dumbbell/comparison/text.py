@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
+from dumbbell.comparison.changes import Change
 from dumbbell.comparison.rows import Row
 from dumbbell.judge.pooled import DEFINITION
 from dumbbell.judge.quantity import CONFIDENCE
+from dumbbell.plots.picture import Picture
 from dumbbell.report.numbers import number
+from dumbbell.runs import Runs
 
-if TYPE_CHECKING:
-    from dumbbell.comparison.compared import Comparison
+
+class Compared(Protocol):
+    """What is shown of a comparison: see `dumbbell.comparison.Comparison`."""
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What A and B are."""
+
+    @property
+    def engines(self) -> tuple[str, str]:
+        """The engines that made the runs."""
+
+    @property
+    def runs(self) -> tuple[Runs, Runs]:
+        """The compared runs of each side."""
+
+    @property
+    def changed(self) -> Mapping[str, Sequence[Change]]:
+        """What changed, by point."""
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """Differences."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Whether and why runs are pairs, and what is not compared."""
+
+    @property
+    def picture(self) -> Picture:
+        """Curves of both sides."""
+
 
 DIGITS = 4
 NONE = "–"
@@ -48,7 +81,7 @@ def title(row: Row) -> str:
     return f"{name} [{row.unit}]" if row.unit else name
 
 
-def methods(found: Comparison) -> list[str]:
+def methods(found: Compared) -> list[str]:
     """Return how the differences of a comparison are computed, a sentence each."""
     listed = [
         *found.notes,
@@ -70,7 +103,7 @@ def at(row: Row) -> str:
     return ", ".join(f"{name} {given}" for name, given in row.point.items())
 
 
-def told(found: Comparison) -> str:
+def told(found: Compared) -> str:
     """Return a comparison as lines of text with aligned columns."""
     lines = [f"A: {found.names[0]}", f"B: {found.names[1]}", ""]
     changed = [
