@@ -75,7 +75,7 @@ FOLDERS = {
     ("run", "trace"): Option("run HERE/s.toml --trace PATH"),
     ("run", "csv"): Option("run HERE/s.toml --csv PATH"),
     ("campaign", "output"): Option("campaign HERE/c.toml --output PATH"),
-    ("compare", "output"): Option("compare HERE/s.toml HERE/s.toml --runs 2 --output PATH"),
+    ("compare", "output"): Option("compare HERE/s.toml HERE/s.toml --runs 1 --output PATH"),
     ("new algorithm", "output"): Option("new algorithm mine --output PATH"),
     ("testbed run", "output"): Option("testbed run HERE/s.toml --output PATH"),
     ("reproduce", "output"): Option("reproduce small-paper --papers HERE/papers --output PATH"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 from dumbbell.comparison.rows import Finding, Row
 from dumbbell.comparison.text import NONE, Compared, at, counted, interval, methods, relative, title, value
 from dumbbell.environment import environment_fact

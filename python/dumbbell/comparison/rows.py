@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -123,7 +123,7 @@ def rows(sample: Sample, flows: Sequence[str], links: Sequence[str]) -> list[Row
         *_together(sample),
         *_of_table(sample, "flow", flows),
         *_of_table(sample, "link", links),
-        *_pooled(sample),
+        *_pooled(sample, {*flows, *links}),
     ]
 
 
@@ -230,11 +230,11 @@ def _finding(found: Outcome) -> Finding:
     return "differs" if found.low > 0.0 or found.high < 0.0 else "no difference seen"
 
 
-def _pooled(sample: Sample) -> Iterator[Row]:
+def _pooled(sample: Sample, names: Collection[str]) -> Iterator[Row]:
     """Yield percentiles of the values of all runs; both sides of a pair are resampled together."""
     for trace, (first, second) in sample.recorded.items():
         for name in first:
-            if name not in second:
+            if name not in second or name not in names:
                 continue
             kind = "link" if trace == "wait" else "flow"
             for share in SHARES:
