@@ -17,6 +17,8 @@ MODULES = {
     "dumbbell.conformance": "The check of a congestion control.",
     "dumbbell.results": "The columns of all tables of results.",
     "dumbbell.campaign": "Campaigns: sweeps with a store, on one machine or a cluster.",
+    "dumbbell.comparison": "Two sides: what changed, and how results differ.",
+    "dumbbell.bundle": "Bundles of results that others verify.",
     "dumbbell.evaluation": "The evaluation of an algorithm by RFC 9743.",
     "dumbbell.gym": "Environments of Gymnasium.",
     "dumbbell.search": "The search for the scenario in which an algorithm does worst.",
