@@ -107,13 +107,10 @@ def stems(names: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 def parquet_bytes(table: pa.Table) -> bytes:
     """Return a table as a Parquet file that keeps each bit, also those of NaN and of a negative zero."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # A dictionary of numbers would hold equal ones once.
-    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
     written = io.BytesIO()
-    pq.write_table(table, written, compression="zstd", use_dictionary=texts or False)
+    pq.write_table(table, written, compression="zstd")
     return written.getvalue()
 
 

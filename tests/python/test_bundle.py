@@ -13,13 +13,25 @@ import pytest
 from typer.testing import CliRunner
 
 import dumbbell
-from dumbbell import Campaign, Flow, Uniform, bundle, topologies
+from compiled import native, wasm
+from dumbbell import Campaign, Flow, Uniform, bundle, library, topologies
 from dumbbell.bundle import bag
 from dumbbell.cli import app
 from dumbbell.errors import ScenarioError
 from dumbbell.files import replacing
 
 TOP = "two-flows"
+
+FIXED = """import dumbbell
+
+
+class Fixed(dumbbell.Control):
+    def on_ack(self, ack):
+        self.cwnd = 4 * ack.mss
+
+    def on_congestion(self, congestion):
+        pass
+"""
 
 
 @pytest.fixture(scope="module")
@@ -352,6 +364,37 @@ def test_runs_of_another_engine_are_refused(scenario, tmp_path):
     other = replace(dumbbell.run_many(scenario, progress=False), engine="0.0.1-other")
     with pytest.raises(ScenarioError, match=r'"0.0.1-other" is another engine'):
         bundle.create(other, tmp_path / "x.zip")
+
+
+@pytest.mark.parametrize("kind", [native, wasm], ids=["library", "module"])
+def test_a_bundle_contains_the_libraries_of_its_scenarios_which_run_only_with_permission(
+    scenario, tmp_path, monkeypatch, kind
+):
+    monkeypatch.setattr(library, "known", {})
+    path = kind(tmp_path)
+    own = scenario.with_values({"flows.fg.tcp": dumbbell.Library(path)})
+    made = bundle.create(own, tmp_path / "own.zip", progress=False)
+    assert str(tmp_path).encode() not in b"".join(contents(made).values())
+    # Another process, on a machine without the file.
+    monkeypatch.setattr(library, "known", {})
+    monkeypatch.chdir(tmp_path)
+    path.unlink()
+    if kind is native:
+        with pytest.raises(ScenarioError, match="is code of a file, which runs only if you allow it"):
+            bundle.verify(made, progress=False)
+        dumbbell.allow(f"library:{path.name}")
+    assert bundle.verify(made, progress=False).is_verified
+
+
+def test_a_bundle_contains_the_modules_of_classes(scenario, tmp_path, monkeypatch):
+    (tmp_path / "fixed_window.py").write_text(FIXED, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    dumbbell.allow("python:fixed_window.Fixed")
+    own = scenario.with_values({"flows.fg.tcp": "python:fixed_window.Fixed"})
+    made = bundle.create(own, tmp_path / "own.zip", threads=1, progress=False)
+    assert contents(made)["data/code/fixed_window.py"].decode() == FIXED
+    assert "--allow" in contents(made)["data/README.md"].decode()
+    assert bundle.verify(made, threads=1, progress=False).is_verified
 
 
 # The command

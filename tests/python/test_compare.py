@@ -16,6 +16,7 @@ from dumbbell.cli import app
 from dumbbell.comparison import changes, pairing, rows
 from dumbbell.errors import ScenarioError
 from dumbbell.statistics import mean_difference, paired_difference
+from dumbbell.testbed import RealTimeRun
 
 
 def made(tcp="reno", start=("0 s", "1 s"), **values):
@@ -237,6 +238,32 @@ def test_saved_runs_and_campaigns_are_sides(tmp_path):
     ]
     again = compared(str(tmp_path / "saved"), made(), runs=None)
     assert {row.finding for row in again.rows} == {"equal"}
+
+
+def test_a_transport_of_others_is_a_side_like_any_scenario():
+    """As the Linux kernel in simulated time is, which needs a build."""
+    data = made().to_dict()
+    for flow in data["flows"]:
+        del flow["tcp"]
+        flow["transport"] = {"name": "smoltcp"}
+    found = compared(made(), data, runs=2)
+    assert ("flows.a.transport", "null") in [(one.field, one.a) for one in found.changed["{}"]]
+    assert row_of(found, "flow a", "goodput_bps").method == rows.PAIRED
+
+
+def test_runs_in_real_time_are_compared_with_simulated_ones():
+    simulated = [dumbbell.run(made(), run=number) for number in range(2)]
+    real = [
+        RealTimeRun(
+            scenario=one.scenario, seed=1, run=one.run, arrow_links=one.arrow_links.drop_columns(["job"]),
+            arrow_flows=one.arrow_flows.drop_columns(["job", "fingerprint", "simulated_s", "events"]),
+            arrow_traces={}, summary=one.summary,
+        )
+        for one in simulated
+    ]  # fmt: skip
+    found = dumbbell.compare(simulated, real)
+    assert row_of(found, "flow a", "goodput_bps").finding == "equal"
+    assert found.drawn == (simulated[0], real[0])
 
 
 def test_points_of_one_side_alone_are_said(tmp_path):

@@ -77,7 +77,7 @@ def test_every_bit_of_a_number_is_kept(tmp_path):
     other_nan = np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)[0]
     table = pa.table({"x": pa.array([0.0, -0.0, float("nan"), other_nan, None, 5e-324], from_pandas=False)})
     for _ in range(2):
-        # A dictionary would hold equal numbers once.
+        # Repeated values, which Parquet keeps in a dictionary.
         table = pa.concat_tables([table, table])
     exports.write_tables({"t": table}, tmp_path, "parquet", [])
     again = pa.parquet.read_table(tmp_path / "t.parquet")

@@ -85,7 +85,7 @@ def write(path: Path, name: str, payload: Mapping[str, bytes], facts: Mapping[st
     name
         Name of the folder in it.
     payload
-        Content by name; names are relative, with ``/`` between folders.
+        Content by name; names are relative, of letters, digits, dots, hyphens and underscores, with ``/`` between folders.
     facts
         Lines of ``bag-info.txt``.
 
@@ -122,9 +122,8 @@ def write(path: Path, name: str, payload: Mapping[str, bytes], facts: Mapping[st
 
 
 def _manifest(files: Mapping[str, bytes]) -> bytes:
-    return "".join(
-        f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items()
-    ).encode()
+    lines = [f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items()]
+    return "".join(lines).encode()
 
 
 def read(path: Path) -> Bag:

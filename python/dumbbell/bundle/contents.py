@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dumbbell import citation, engine, external
+from dumbbell import citation, engine, external, library
 from dumbbell.environment import environment
 from dumbbell.errors import ScenarioError
 from dumbbell.exports import stems
@@ -56,7 +56,10 @@ def payload(runs: Runs, name: str) -> dict[str, bytes]:
 def _code(scenarios: Sequence[Scenario]) -> dict[str, bytes]:
     """Return the files of congestion controls that scenarios name."""
     classes, libraries = external.prepare(scenarios)
-    files = dict(libraries)
+    files: dict[str, bytes] = {}
+    for name, content in libraries:
+        # Other libraries may have the same name.
+        files[f"{library.digest_of(content)}/{dict(stems({name: None}))[name]}"] = content
     for cls in classes:
         source = inspect.getsourcefile(sys.modules[cls.__module__])
         if source is not None:
@@ -83,18 +86,18 @@ def _figures(runs: Runs, scenarios: Sequence[Scenario]) -> dict[str, bytes]:
 
 
 def _readme(runs: Runs, name: str, files: Sequence[str]) -> str:
-    scenarios = [file for file in files if file.endswith(".toml")]
+    scenarios = [file for file in files if file.startswith(f"{RESULTS}scenarios/")]
     job = runs.jobs[0]
     by_runs = {(one.seed, one.run) for one in runs.jobs}
     packages = ", ".join(f"{package} {version}" for package, version in environment()["packages"].items())
     lines = [
         f"# {name}",
         "",
-        f"{len(runs.jobs)} runs of {len(scenarios)} scenarios, simulated with Dumbbell {engine.version()}.",
+        f"{_counted(len(runs.jobs), 'run')} of {_counted(len(scenarios), 'scenario')}, simulated with Dumbbell "
+        f"{engine.version()}.",
         "",
-        "Verify the bundle, which repeats every run and compares every table bit for bit:",
+        "With this version installed, verify the bundle, which repeats every run and compares every table bit for bit:",
         "",
-        f"    pip install dumbbell=={engine.version()}",
         "    dumbbell bundle verify BUNDLE.zip",
         "",
         "Repeat a single run, and draw it:",
@@ -112,8 +115,10 @@ def _readme(runs: Runs, name: str, files: Sequence[str]) -> str:
         f"| `{RESULTS}results.json` | seeds and run numbers ({len(by_runs)} pairs), parameters, engine, packages, digests |",
         f"| `{RESULTS}scenarios/` | the scenarios |",
         f"| `{RESULTS}flows.parquet`, `links.parquet`, `traces/` | results; `dumbbell list columns` describes them |",
-        f"| `{FIGURES}` | pictures of the results; verification checks their digests and does not draw them again |",
     ]
+    if any(file.startswith(FIGURES) for file in files):
+        about = "pictures of the results; verification checks their digests and does not draw them again"
+        lines.append(f"| `{FIGURES}` | {about} |")
     if any(file.startswith(CODE) for file in files):
         lines += [
             f"| `{CODE}` | congestion controls that the scenarios name |",
@@ -125,11 +130,15 @@ def _readme(runs: Runs, name: str, files: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def facts(runs: Runs, name: str) -> Mapping[str, str]:
     """Return the lines of ``bag-info.txt``."""
     return {
         "External-Identifier": name,
-        "External-Description": f"{len(runs.jobs)} simulated runs with Dumbbell {engine.version()}",
+        "External-Description": f"{_counted(len(runs.jobs), 'simulated run')} with Dumbbell {engine.version()}",
         "Bagging-Software": f"dumbbell {engine.version()}",
         "Dumbbell-Engine": runs.engine,
     }

@@ -3,6 +3,7 @@
 The rule of intervals, for all verdicts at 90 %:
 
 * the mean of independent replications, and of the differences of paired ones: Student's t (`mean_of`);
+* the difference of the means of independent samples: Welch's interval (`dumbbell.statistics.mean_difference`);
 * the ratio of two means: Fieller's theorem (`quotient`);
 * anything else computed from means over runs: the percentile interval of the bootstrap, whose resamples are shared by all
   quantities of an expression (`resampled`, `ordering`);

@@ -1,4 +1,4 @@
-"""The files of saved results: a document, the scenarios as TOML, and the tables as Parquet.
+"""The files of saved results: a document, the scenarios as TOML or JSON, and the tables as Parquet.
 
 The document, ``results.json``, names every other file with its SHA-256 digest, so that a changed byte is found. It is written
 last: an interrupted call leaves a folder that is no saved result.
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import engine, external, permission
+from dumbbell.documents import parsed
 from dumbbell.errors import ResultsError, ScenarioError, refusal
 from dumbbell.exports import parquet_bytes, stems
 from dumbbell.files import make_folder, plain, read_input, remove, replacing
@@ -90,11 +91,16 @@ def _environment() -> dict[str, Any]:
     return environment()
 
 
-def _text(scenario: Scenario) -> str:
-    """Return a scenario as TOML, with libraries without the folders of their files."""
-    import tomli_w
+def _written(scenario: Scenario) -> tuple[str, bytes]:
+    """Return the ending and the content of the file of a scenario.
 
-    return tomli_w.dumps(external.canonical(scenario.to_dict()))
+    It is JSON if it states code of the user's, whose parameters have an order that tables of TOML do not keep. Libraries are
+    without the folders of their files.
+    """
+    if not scenario.stated.names_external():
+        return "toml", scenario.to_toml().encode()
+    data = external.canonical(scenario.to_dict())
+    return "json", json.dumps(data, indent=1, ensure_ascii=False).encode()
 
 
 def contents(saved: Saved) -> dict[str, bytes]:
@@ -108,8 +114,10 @@ def contents(saved: Saved) -> dict[str, bytes]:
         names = {scenario.name or "scenario": scenario for scenario in names.values()}
     for name, stem in stems(names):
         scenario = names[name]
-        files[f"scenarios/{stem}.toml"] = _text(scenario).encode()
-        scenarios.append({"file": f"scenarios/{stem}.toml", "name": scenario.name, "hash": scenario.hash})
+        ending, content = _written(scenario)
+        file = f"scenarios/{stem}.{ending}"
+        files[file] = content
+        scenarios.append({"file": file, "name": scenario.name, "hash": scenario.hash})
     listed: dict[str, dict[str, str]] = {"tables": {}, "traces": {}}
     for group, tables in (("tables", saved.tables), ("traces", saved.traces)):
         for name, stem in stems(tables):
@@ -269,7 +277,10 @@ def _scenario(content: bytes, stated: Mapping[str, Any], made_by: str, source: s
     is_ours = made_by == engine.identity()
     try:
         with permission.without_loading():
-            found = Scenario.from_text(content, form="toml", source=source)
+            if source.endswith(".json"):
+                found = Scenario.from_dict(parsed(content.decode(errors="replace"), "json", source))
+            else:
+                found = Scenario.from_text(content, form="toml", source=source)
             if is_ours and found.hash != stated["hash"]:
                 raise refusal(source, found.hash, f"a scenario with the hash {stated['hash']}")
     except ScenarioError as error:
