@@ -16,6 +16,10 @@ READERS = {
     "campaign": ("campaign.toml", ["campaign", "campaign.toml"]),
     "campaign --status": ("campaign.toml", ["campaign", "campaign.toml", "--status"]),
     "base of a campaign": ("scenario.toml", ["campaign", "campaign.toml"]),
+    "compare": ("scenario.toml", ["compare", "scenario.toml", "scenario.json", "--runs", "1"]),
+    "other side": ("scenario.json", ["compare", "scenario.toml", "scenario.json", "--runs", "1"]),
+    "bundle create": ("scenario.toml", ["bundle", "create", "scenario.toml", "--output", "out.zip"]),
+    "bundle verify": ("scenario.toml", ["bundle", "verify", "scenario.toml"]),
     "bounds of a search": (
         "bounds.toml",
         ["search", "reno", "--objective", "delay", "--budget", "1", "--bounds", "bounds.toml"],

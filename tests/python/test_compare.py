@@ -151,6 +151,7 @@ def sample(values):
     [
         # Differences 9, 10, 11: mean 10, standard error 0.577, t(2) at 90 % is 2.92: 8.3 to 11.7.
         ([1, 2, 3], [10, 12, 14], True, "differs"),
+        ([10, 12, 14], [1, 2, 3], True, "differs"),
         # Differences -1, 1: mean 0.
         ([1, 2], [0, 3], True, "no difference seen"),
         ([1, 2], [1, 2], True, "equal"),

@@ -18,6 +18,8 @@ def test_a_pooled_percentile_is_the_nearest_rank_of_all_values():
     # Of 1 to 20 in two runs: 95 % of 20 is the 19th value; half is the 10th.
     runs = [[*range(1, 8)], [*range(8, 21)]]
     assert [float(pooled(runs, share)[0]) for share in (0.95, 0.5, 1.0, 0.01)] == [19.0, 10.0, 20.0, 1.0]
+    # Half of 19 values is 9.5, which nine values do not reach.
+    assert float(pooled([[*range(1, 20)]], 0.5)[0]) == 10.0
 
 
 def test_the_mean_of_percentiles_is_not_the_pooled_one():
