@@ -47,6 +47,13 @@ def made(scenario, tmp_path_factory) -> Path:
     return bundle.create(scenario, tmp_path_factory.mktemp("bundle") / "made.zip", runs=2, progress=False)
 
 
+@pytest.fixture(autouse=True)
+def few_figures(request, monkeypatch):
+    """Draw nothing where figures do not matter: they take longer than the runs."""
+    if "same_runs" not in request.node.name:
+        monkeypatch.setattr(dumbbell.bundle.contents, "MOST_FIGURES", 0)
+
+
 def contents(file) -> dict[str, bytes]:
     with zipfile.ZipFile(file) as archive:
         return {name.partition("/")[2]: archive.read(name) for name in archive.namelist()}
