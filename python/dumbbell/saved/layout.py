@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import engine, external, permission
-from dumbbell.documents import parsed
 from dumbbell.errors import ResultsError, ScenarioError, refusal
 from dumbbell.exports import parquet_bytes, stems
 from dumbbell.files import make_folder, plain, read_input, remove, replacing
@@ -274,6 +273,9 @@ def _inside(name: Any, source: str) -> None:
 
 def _scenario(content: bytes, stated: Mapping[str, Any], made_by: str, source: str) -> Scenario:
     """Return a saved scenario. Code that it names is not loaded."""
+    # The parser of TOML in it is not needed by runs.
+    from dumbbell.documents import parsed
+
     is_ours = made_by == engine.identity()
     try:
         with permission.without_loading():
