@@ -22,10 +22,11 @@ import lablink
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "gallery"
+FIGURES = ROOT / "examples" / "figures.py"
 NOTEBOOKS = ROOT / "examples" / "notebooks"
 DRAWN = ROOT / "results" / "website"
-"""Figures by section: ``gallery/NAME.svg`` and ``.txt``, ``algorithms/NAME.svg``, ``notebooks/NAME.ipynb``; and beside each,
-as ``NAME.json``, the first scenario that is run, if the lab can run it."""
+"""Figures by section: ``gallery/NAME.svg`` and ``.txt``, ``figures/NAME.svg``, ``algorithms/NAME.svg``,
+``notebooks/NAME.ipynb``; and beside those of runs, as ``NAME.json``, the first scenario that is run, if the lab can run it."""
 
 # What a notebook executes at its end.
 KEEP = """\
@@ -127,6 +128,15 @@ def draw_algorithm(name: str, folder: Path = DRAWN / "algorithms") -> None:
     lablink.keep(folder / f"{name}.json", run)
 
 
+def draw_figures(script: Path, folder: Path = DRAWN / "figures") -> None:
+    """Draw the figures for papers that a script makes, as ``NAME.svg``, and note when in ``drawn.txt``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        runpy.run_path(str(script))["main"]("paper", str(folder), "svg")
+    (folder / "drawn.txt").write_text(printed.getvalue(), encoding="utf-8")
+
+
 def execute(notebook: Path, folder: Path = DRAWN / "notebooks") -> None:
     """Execute a notebook, and write it with its outputs to a folder.
 
@@ -175,6 +185,8 @@ def stale() -> Iterator[tuple[str, Path | str]]:
     for example in examples():
         if is_old(DRAWN / "gallery" / f"{example.stem}.txt", example):
             yield "example", example
+    if is_old(DRAWN / "figures" / "drawn.txt", FIGURES):
+        yield "figures", FIGURES
     for entry in catalogue()["algorithms"]:
         if is_old(DRAWN / "algorithms" / f"{entry['name']}.svg"):
             yield "algorithm", entry["name"]
@@ -185,7 +197,12 @@ def draw_one(job: tuple[str, Path | str]) -> str | None:
     import traceback
 
     kind, source = job
-    drawers: dict[str, Any] = {"example": draw_example, "algorithm": draw_algorithm, "notebook": execute}
+    drawers: dict[str, Any] = {
+        "example": draw_example,
+        "figures": draw_figures,
+        "algorithm": draw_algorithm,
+        "notebook": execute,
+    }
     try:
         drawers[kind](source)
     except Exception:

@@ -14,6 +14,7 @@ import lablink
 import labpage
 import navigation
 import notebooks
+import plotpage
 import reference
 import repository
 from mkdocs.structure.files import File
@@ -33,6 +34,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     made: Iterator[tuple[str, str | bytes]] = chain(
         repository.pages(),
         gallery.pages(),
+        plotpage.files(),
         notebooks.pages(),
         algorithms.pages(),
         reference.pages(),
@@ -60,6 +62,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
     if page.file.src_uri == "lab.md":
         markdown = labpage.opened(markdown)
+    if page.file.src_uri == "plots.md":
+        markdown = plotpage.shown(markdown)
     if "/" not in page.file.src_uri:
         markdown = lablink.linked(markdown, page.file.src_uri, repository.ROOT)
     return repository.relinked(markdown, page.file.src_uri, shown)

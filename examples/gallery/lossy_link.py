@@ -30,6 +30,4 @@ print(goodput)
 assert goodput.bbr[1e-2] > 16
 assert goodput.reno[1e-2] < 3
 assert goodput.reno.is_monotonic_decreasing
-picture = runs.plot(x="loss", hue="tcp")
-picture.figure.axes[0].set_xscale("log")
-picture.figure.savefig("lossy_link.svg")
+runs.plot(x="loss", hue="tcp").save("lossy_link.svg")

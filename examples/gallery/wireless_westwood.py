@@ -24,6 +24,4 @@ goodput = runs.flows.pivot_table(index="loss", columns="tcp", values="goodput_bp
 print(goodput)
 assert goodput.westwoodp[5e-3] > 1.2 * goodput.newreno[5e-3]
 assert goodput.westwoodp[1e-4] > 0.95 * goodput.newreno[1e-4]
-picture = runs.plot(x="loss", hue="tcp")
-picture.figure.axes[0].set_xscale("log")
-picture.figure.savefig("wireless_westwood.svg")
+runs.plot(x="loss", hue="tcp").save("wireless_westwood.svg")

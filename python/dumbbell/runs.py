@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from dumbbell import _engine, control, external
 from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, whole_number
 from dumbbell.capture import Capture, PathName
+from dumbbell.drawn import Drawn
 from dumbbell.engine import identity
-from dumbbell.errors import EngineError, ScenarioWarning, refusal
+from dumbbell.errors import EngineError, IdenticalRunsWarning, ScenarioWarning, refusal
 from dumbbell.exports import Exported
 from dumbbell.frames import arrow, frame, row
 from dumbbell.parameters import columns, shown
@@ -374,7 +375,7 @@ Startable = Scenario | Job | Data | str | os.PathLike[str]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Runs(Exported, Storable):
+class Runs(Drawn, Exported, Storable):
     """The results of many runs.
 
     Parameters
@@ -535,40 +536,6 @@ class Runs(Exported, Storable):
             arrow_links=renumbered(self.arrow_links),
             arrow_traces={quantity: renumbered(table) for quantity, table in self.arrow_traces.items()},
         )
-
-    def plot(
-        self,
-        x: str | None = None,
-        y: str | None = None,
-        hue: str | None = None,
-        *,
-        names: Sequence[str] | None = None,
-    ) -> Picture:
-        """Return a picture of a column of results against a parameter: means with 95 % intervals over the runs.
-
-        Parameters
-        ----------
-        x, hue
-            Parameters of the jobs, or columns of the results: the axis, and the curves. By default the first parameter
-            and the next that varies; without parameters, the flows.
-        y
-            A column of `flows` or else of `links`; ``goodput_bps`` by default.
-        names
-            Flows or links that count; all by default. The mean over those of a run is one value.
-
-        Raises
-        ------
-        ScenarioError
-            There is no such column, flow or link, or no completed run.
-        """
-        from dumbbell.plots.results import runs_picture
-
-        return runs_picture(self, x, y, hue, names)
-
-    def _repr_html_(self) -> str:
-        from dumbbell.plots.notebook import runs_html
-
-        return runs_html(self)
 
     def __len__(self) -> int:
         return self.completed

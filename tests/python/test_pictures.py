@@ -18,7 +18,7 @@ import dumbbell
 from command_line import invoke
 from dumbbell import Job, Probe, ScenarioError, statistics, topologies
 from dumbbell.cli import progress
-from dumbbell.plots import Panel, Picture, curves, notebook
+from dumbbell.plots import Panel, curves, notebook, time_series
 from dumbbell.runs import RunTables
 from dumbbell.traces import StepFunction
 
@@ -58,14 +58,57 @@ def test_a_run_shows_windows_queues_goodput_and_losses(result):
     assert [one.title for one in picture.panels] == [
         "congestion window: fg", "queue", "goodput: fg", "losses",
     ]  # fmt: skip
-    window = panel(picture, "congestion window")
-    assert window.labels == ("time [s]", "cwnd [segments]")
-    # What was recorded is drawn as it is, and the last value holds to the end of the run.
+    assert panel(picture, "congestion window").labels == ("time [s]", "cwnd [segments]")
+
+
+def test_what_was_recorded_is_drawn_as_it_is_and_holds_to_the_end(result):
     recorded = StepFunction.of(result.traces["cwnd"])
-    x, y = window.series["fg"]
+    x, y = result.plot("cwnd").panels[0].series["fg"]
     assert x[:-1].tolist() == recorded.time.tolist()
     assert (x[-1], y[-1]) == (5.0, recorded.value[-1])
     assert recorded.time[-1] < 5.0
+
+
+def test_the_window_of_a_picture_has_no_inflation_of_recovery(two_hosts):
+    run = dumbbell.run(
+        two_hosts.with_values({"probes": [{"flows": ["fg"], "quantities": ["cwnd", "cwnd_base"]}]})
+    )
+    inflated, base = (StepFunction.of(run.traces[name]) for name in ("cwnd", "cwnd_base"))
+    _, y = panel(run.plot(), "congestion window").series["fg"]
+    assert y.max() == base.value.max() < inflated.value.max()
+
+
+def test_a_picture_draws_what_the_path_holds_and_carries(result):
+    # 1.6 Mbit/s times 100.4 ms are 13.4 packets of 1500 bytes; the buffer holds ten more.
+    references = panel(result.plot(), "congestion window").references
+    assert references == pytest.approx({"BDP 13": 13.39, "BDP + buffer 23": 23.39}, abs=0.02)
+    assert panel(result.plot(), "goodput").references == {"link rate 1.6": 1.6}
+    ax = result.plot().figure.axes[0]
+    assert [text.get_text() for text in ax.texts] == list(references)
+    assert ax.get_ylim()[1] > 23.39
+
+
+def test_a_path_that_changes_has_no_capacity(two_hosts):
+    changing = two_hosts.with_values({"links.r1-r2.changes": [{"at": "1 s", "rate": "1 Mbit/s"}]})
+    assert panel(dumbbell.run(changing).plot(), "congestion window").references == {}
+
+
+def test_goodput_in_a_bin_never_exceeds_the_link(two_hosts):
+    # Holes are open for long: without SACK, each loss of many takes a round trip.
+    harsh = two_hosts.with_values({"flows.fg.tcp": "newreno", "duration": "20 s", "probes": None})
+    for limit in ("10 packets", "40 packets"):
+        run = dumbbell.run(harsh.with_values({"links.r1-r2.queue.limit": limit}))
+        assert run.flow("fg").segments_retransmitted > 0
+        _, y = panel(run.plot(), "goodput").series["fg"]
+        assert y.max() <= 1.6
+
+
+def test_what_a_closed_hole_delivers_is_spread_over_the_time_it_was_open():
+    time, size = np.array([0.0, 1.0, 2.0, 5.0, 6.0]), np.array([0.0, 100.0, 200.0, 500.0, 600.0])
+    rate = time_series.arriving(time, size, np.array([0.0, 2.0, 4.0, 6.0]))
+    assert rate.tolist() == [800.0, 800.0, 800.0]
+    # Nothing comes after the last record.
+    assert time_series.arriving(time, size, np.array([6.0, 8.0])).tolist() == [0.0]
 
 
 def test_what_was_not_recorded_is_sampled_in_the_same_run(result, two_hosts):
@@ -223,8 +266,9 @@ def test_columns_of_links_and_names_can_be_axes(runs):
     assert list(one.ticks) == ["reno", "vegas"]
     assert set(one.series) == {"900 kbit/s", "2 Mbit/s"}
     expected = runs.links[runs.links.name == "r1-r2"].groupby(["tcp", "rate"]).utilization.mean()
+    assert one.y_unit == "%"
     assert one.series["2 Mbit/s"][1] == pytest.approx(
-        [expected["reno", "2 Mbit/s"], expected["vegas", "2 Mbit/s"]]
+        [100 * expected["reno", "2 Mbit/s"], 100 * expected["vegas", "2 Mbit/s"]]
     )
 
 
@@ -296,15 +340,21 @@ def test_another_ending_is_refused(result, tmp_path, monkeypatch, name):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("package", "draw"), [("bokeh.embed", Picture.to_html), ("plotext", Picture.__str__)]
-)
-def test_a_missing_package_is_named_with_the_command_that_installs_it(result, monkeypatch, package, draw):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(
-        ScenarioError, match=rf"{package.split('.')[0]}: {sys.executable} -m pip install 'dumbbell\[plots\]'"
-    ):
-        draw(result.plot("cwnd"))
+def test_a_missing_package_is_named_with_the_command_that_installs_it(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "bokeh.embed", None)
+    with pytest.raises(ScenarioError, match=rf"bokeh: {sys.executable} -m pip install 'dumbbell\[plots\]'"):
+        result.plot("cwnd").to_html()
+
+
+def test_print_shows_the_numbers_of_curves_without_the_package_that_draws(result, runs, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotext", None)
+    for picture in (result.plot(), runs.plot()):
+        text = str(picture)
+        assert f"{sys.executable} -m pip install 'dumbbell[plots]'" in text
+        for one in picture.panels:
+            assert one.labels[1] in text
+    assert "greatest" in str(result.plot())
+    assert "reno: " in str(runs.plot())
 
 
 def test_results_scenarios_and_topologies_show_themselves_in_a_notebook(result, runs, two_hosts):

@@ -14,8 +14,18 @@ from dumbbell.statistics import Interval, mean_interval
 CONFIDENCE = 0.90
 """Confidence of all intervals that decide verdicts."""
 
-SCALES: Mapping[str, float] = {"%": 100.0, "ms": 1e3, "Mbit/s": 1e-6}
-"""Factors from the units of results (shares, s, bit/s) to those shown; other units are shown as they are."""
+SCALES: Mapping[str, float] = {
+    "%": 100.0,
+    "ms": 1e3,
+    "µs": 1e6,
+    "kbit/s": 1e-3,
+    "Mbit/s": 1e-6,
+    "Gbit/s": 1e-9,
+    "kB": 1e-3,
+    "MB": 1e-6,
+    "GB": 1e-9,
+}
+"""Factors from the units of results (shares, s, bit/s, bytes) to those shown; other units are shown as they are."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -374,16 +374,20 @@ def _relative_errors(simulated: NDArray[np.float64], analytic: NDArray[np.float6
 
 
 def scale_by_logarithm(ax: Axes, axes: Sequence[str]) -> None:
-    """Make axes logarithmic, with ticks written as plain numbers: of few decades also twos and fives."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+    """Make axes logarithmic, with ticks written as plain numbers: of few decades also twos and fives.
+
+    Below a thousandth and above a million, ticks are powers of ten.
+    """
+    from matplotlib.ticker import LogFormatterMathtext, LogLocator, NullFormatter, StrMethodFormatter
 
     for name in axes:
         ax.set(**{f"{name}scale": "log"})
         axis = ax.xaxis if name == "x" else ax.yaxis
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
         low, high = sorted(axis.get_view_interval())
+        is_plain = low >= 2e-4 and high <= 5e6
+        axis.set_major_formatter(StrMethodFormatter("{x:g}") if is_plain else LogFormatterMathtext())
         if high < 300.0 * low:
-            axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+            axis.set_minor_locator(LogLocator(subs=(2.0, 5.0), numticks=30))
             axis.set_minor_formatter(StrMethodFormatter("{x:g}"))
         else:
             axis.set_minor_formatter(NullFormatter())

@@ -43,8 +43,8 @@ class Style(NamedTuple):
     marker: Marker
 
 
-def _registry() -> list[str]:
-    """Names of the engine's algorithms: TCP presets in order, then congestion controls."""
+def registered() -> list[str]:
+    """Return the names of the engine's algorithms: TCP presets in order, then congestion controls."""
     from dumbbell.engine import catalogue
 
     known = catalogue()
@@ -68,11 +68,11 @@ def styles(names: Iterable[str]) -> dict[str, Style]:
     names : iterable of str
         Algorithms or labels; repeated names count once.
     """
-    registered = _registry()
+    known = registered()
     listed = list(dict.fromkeys(names))
-    places = {name: i for i, name in enumerate(registered)}
+    places = {name: i for i, name in enumerate(known)}
     # The next place that has the first colour.
-    beyond = -(-len(registered) // len(COLOURS)) * len(COLOURS)
+    beyond = -(-len(known) // len(COLOURS)) * len(COLOURS)
     others = [name for name in listed if name not in places]
     places.update({name: i for i, name in enumerate(others, start=beyond)})
     return {name: slot(places[name]) for name in listed}

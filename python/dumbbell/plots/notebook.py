@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ScenarioError
+from dumbbell.plots.asked import ManyResults
+from dumbbell.plots.grammar import runs_picture
 from dumbbell.plots.look import to_svg
-from dumbbell.plots.results import ManyResults, RunResults, run_picture, runs_picture
+from dumbbell.plots.results import RunResults, run_picture
+from dumbbell.plots.table import readable
 from dumbbell.printable import printable
 
 if TYPE_CHECKING:
@@ -68,9 +71,14 @@ def runs_html(runs: ManyResults) -> str:
     varied = [name for name in runs.parameters.columns if name not in ("seed", "run")]
     means = runs.flows.groupby([*varied, "name"], sort=False, dropna=False)
     shown = [name for name in FLOWS if name != "name"]
+    try:
+        image = _image(runs_picture(runs))
+    except ScenarioError as error:
+        # More may vary than a figure shows without being asked.
+        image = f"<p>{_text(str(error))}</p>"
     return _block(
         f"{len(runs)} of {len(runs.jobs)} runs: means",
-        _image(runs_picture(runs)),
+        image,
         _table(means[shown].mean().reset_index(), (*varied, *FLOWS)),
     )
 
@@ -129,9 +137,8 @@ def _image(picture: Picture) -> str:
 
 
 def _table(frame: pd.DataFrame, columns: Sequence[str]) -> str:
-    """Return some columns of a frame, without those that are empty."""
+    """Return some columns of a frame for people, without those that are empty."""
     chosen = frame[[name for name in columns if name in frame.columns]].dropna(axis="columns", how="all")
     rest = f"<p>and {len(chosen) - MOST_ROWS} more rows</p>" if len(chosen) > MOST_ROWS else ""
-    shown = chosen.head(MOST_ROWS).map(lambda value: printable(value) if isinstance(value, str) else value)
-    table: str = shown.to_html(index=False, border=0, float_format=lambda value: f"{value:.6g}", na_rep="–")
+    table: str = readable(chosen.head(MOST_ROWS)).to_html(index=False, border=0)
     return f'<div style="overflow-x:auto">{table}</div>{rest}'

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import io
-import math
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from dumbbell.arguments import file_path
 from dumbbell.errors import refusal
 from dumbbell.files import replacing
-from dumbbell.plots.curves import lines, sweep
-from dumbbell.plots.look import figure, literal
 from dumbbell.plots.panel import Panel
+from dumbbell.plots.sheets import sheet_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = ("png", "svg", "pdf", "html")
+FORMATS = ("png", "svg", "pdf", "pgf", "html")
 
-DPI = 110
+TEX_SYSTEMS = ("lualatex", "xelatex", "pdflatex")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,51 +35,46 @@ class Picture:
     panels
         The panels, in rows of two.
     title
-        Text over the picture.
+        What the picture shows.
+    note
+        What is drawn, such as means with which intervals of how many runs; written under the axes.
+    style
+        ``"screen"``, which is the default, ``"dark"``, ``"paper"`` or ``"slides"``: see `dumbbell.plots.sheets`.
+    columns
+        Panels side by side; two by default.
+    is_shared
+        Whether all panels have the same axes and curves.
+    is_headed
+        Whether the title is written over the panels.
+    legend_title
+        What the names of the legend are.
     """
 
     panels: Sequence[Panel]
     title: str = ""
+    note: str = ""
+    style: str | None = None
+    columns: int | None = None
+    is_shared: bool = False
+    is_headed: bool = True
+    legend_title: str = ""
 
     @cached_property
     def figure(self) -> Figure:
         """The picture as a matplotlib figure."""
-        columns = min(2, len(self.panels))
-        rows = math.ceil(len(self.panels) / columns)
-        width, height = (8.0, 4.2) if columns == 1 else (5.6, 3.0)
-        made, grid = figure(rows, columns, width=width, height=height)
-        for ax in grid.flat[len(self.panels) :]:
-            ax.set_visible(False)
-        for panel, ax in zip(self.panels, grid.flat, strict=False):
-            texts: dict[str, Any] = {
-                "x_label": panel.x_label,
-                "y_label": panel.y_label,
-                "x_unit": panel.x_unit,
-                "y_unit": panel.y_unit,
-                "title": panel.title,
-                "ax": ax,
-            }
-            if panel.intervals:
-                sweep(
-                    {label: (*panel.series[label], *panel.intervals[label]) for label in panel.series},
-                    **texts,
-                )
-            else:
-                lines(panel.thinned, steps=panel.steps, **texts)
-                ax.margins(x=0.01)
-            if all(np.nanmin(y, initial=0.0) >= 0.0 for _, y in panel.series.values()):
-                ax.set_ylim(bottom=0.0)
-            legend = ax.get_legend()
-            if legend is not None:
-                # Curves stay visible below the names.
-                legend.set_frame_on(True)
-                legend.get_frame().set(alpha=0.75, linewidth=0.0)
-            ax.title.set_fontsize("medium")
-            if panel.ticks:
-                ax.set_xticks(range(len(panel.ticks)), panel.ticks)
-        if self.title:
-            made.suptitle(literal(self.title), fontsize="large")
-        return made
+        from dumbbell.plots.compose import compose
+
+        sheet = sheet_of(self.style)
+        with sheet.applied():
+            return compose(
+                self.panels,
+                sheet,
+                title=self.title if self.is_headed else "",
+                note=self.note,
+                columns=self.columns,
+                is_shared=self.is_shared,
+                legend_title=self.legend_title,
+            )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file.
@@ -90,13 +82,13 @@ class Picture:
         Parameters
         ----------
         path
-            Its ending decides: ``.png``, ``.svg``, ``.pdf``, or ``.html`` for a page with zoom and hover that needs no
-            network (package ``bokeh``).
+            Its ending decides: ``.png``, ``.svg``, ``.pdf`` with embedded fonts, ``.pgf`` for LaTeX, in the fonts of the
+            document (a TeX system), or ``.html`` for a page with zoom and hover that needs no network (package ``bokeh``).
 
         Raises
         ------
         ScenarioError
-            Another ending, or a package is missing.
+            Another ending, or a package or TeX is missing.
         ResultsError
             The file cannot be written.
         """
@@ -117,24 +109,49 @@ class Picture:
         """
         from dumbbell.plots.interactive import page
 
-        return page(self.panels, self.title)
+        return page(self.panels, self.title, note=self.note, sheet=sheet_of(self.style))
 
     def __str__(self) -> str:
-        """Return the picture drawn with characters."""
+        """Return the picture drawn with characters; without the package ``plotext``, its numbers in a few lines."""
         from dumbbell.plots.terminal import drawn
 
-        return drawn(self.panels, self.title)
+        return drawn(self.panels, self.title, self.note)
 
     def __repr__(self) -> str:
         return f"<Picture {', '.join(panel.title for panel in self.panels)!r}: print() or save() it>"
 
     def _drawn(self, kind: str) -> bytes:
         made = io.BytesIO()
-        self.figure.savefig(made, format=kind, dpi=DPI if kind == "png" else "figure")
+        sheet = sheet_of(self.style)
+        settings: dict[str, Any] = {}
+        if kind == "pgf":
+            # LaTeX sets the text in the fonts of its document.
+            settings = {"pgf.texsystem": tex_system(), "pgf.rcfonts": False}
+        with sheet.applied():
+            import matplotlib
+
+            figure = self.figure
+            with matplotlib.rc_context(settings):
+                figure.savefig(made, format=kind, dpi=sheet.dpi if kind == "png" else "figure")
         return made.getvalue()
 
     def _repr_png_(self) -> bytes:
         return self._drawn("png")
+
+
+def tex_system() -> str:
+    """Return the program of TeX that measures text for PGF.
+
+    Raises
+    ------
+    ScenarioError
+        There is none.
+    """
+    for name in TEX_SYSTEMS:
+        if shutil.which(name):
+            return name
+    accepted = f"one of the programs {', '.join(TEX_SYSTEMS)}, of TeX Live or MiKTeX; .pdf needs none"
+    raise refusal("picture", "pgf", accepted, problem="needs a program that is missing")
 
 
 def picture_format(path: str | os.PathLike[str]) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of results: of one run over time, and of many runs against what varies between them."""
+"""Pictures of one run over time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import numpy as np
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.identified import Identified
+from dumbbell.plots.capacity import Capacity, capacity_of
 from dumbbell.plots.curves import held_to
 from dumbbell.plots.panel import Curve, Panel
 from dumbbell.plots.picture import FORMATS, Picture
-from dumbbell.quantities import bits_per_second, nanoseconds, size_bytes
+from dumbbell.plots.time_series import arriving
 from dumbbell.scenario import Probe, Scenario
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ MOST_LINKS = 4
 
 # Samples of a quantity that the run did not record, over the whole run.
 SAMPLES = 1500
+# Goodput needs more: a sample may count what has arrived since the one before.
+DENSE = {"delivered": 6000}
+# References that are farther above all curves than this factor are not drawn.
+FARTHEST = 2.5
 # Goodput is the mean over each of this many windows of a run.
 GOODPUT_WINDOWS = 50
 
@@ -65,28 +70,6 @@ class RunResults(Identified, Protocol):
         """Return traces of the same run with other probes; ``None`` if it cannot be repeated."""
 
 
-class ManyResults(Protocol):
-    """What a picture needs of many runs: see `dumbbell.Runs`."""
-
-    @property
-    def flows(self) -> pd.DataFrame:
-        """One row per flow of each run."""
-
-    @property
-    def links(self) -> pd.DataFrame:
-        """One row per link of each run."""
-
-    @property
-    def parameters(self) -> pd.DataFrame:
-        """One row per run, with what varies."""
-
-    @property
-    def jobs(self) -> Sequence[object]:
-        """What was to be run."""
-
-    def __len__(self) -> int: ...
-
-
 def run_picture(
     result: RunResults, quantity: str | None = None, names: Sequence[str] | None = None
 ) -> Picture:
@@ -110,17 +93,48 @@ def run_picture(
         unit = UNIT.search(known.get(quantity, ""))
         shown = {"seconds": "s"}.get(unit[1], unit[1]) if unit else None
         return Picture(panels=[_panel(result, quantity, trace, quantity, shown)], title=title)
-    wanted = ["cwnd", "backlog", "delivered", "drops"]
-    found = _traces(result, wanted, flows, links)
+    # A run in real time may have recorded only the window with its inflation, and cannot be repeated.
+    is_inflated = "cwnd_base" not in result.traces and "cwnd" in result.traces and result.repeated([]) is None
+    window = "cwnd" if is_inflated else "cwnd_base"
+    found = _traces(result, [window, "backlog", "delivered", "drops"], flows, links)
     delivered = _panel(result, "goodput", found["delivered"], "goodput", "Mbit/s")
-    goodput = {name: _rate(*curve) for name, curve in delivered.series.items()}
+    goodput = {
+        name: _rate(*curve, capacity_of(result.scenario, [name])) for name, curve in delivered.series.items()
+    }
+    capacity = capacity_of(result.scenario, flows)
     panels = [
-        _panel(result, "congestion window", found["cwnd"], "cwnd", "segments"),
+        _with_references(
+            _panel(result, "congestion window", found[window], "cwnd", "segments"), _held(capacity)
+        ),
         _panel(result, "queue", found["backlog"], "backlog", "packets"),
-        replace(delivered, series=goodput, steps=False),
+        _with_references(replace(delivered, series=goodput, steps=False), _carried(capacity)),
         _panel(result, "losses", found["drops"], "packets dropped so far", None),
     ]
     return Picture(panels=[panel for panel in panels if panel.series], title=title)
+
+
+def _held(capacity: Capacity | None) -> dict[str, float]:
+    """Return what a path holds, in segments: without a queue, and with a full one."""
+    if capacity is None:
+        return {}
+    bdp, buffer = capacity.bdp_segments, capacity.buffer_packets
+    found = {f"BDP {bdp:.0f}": bdp}
+    if math.isfinite(buffer) and buffer > 0.0:
+        found[f"BDP + buffer {bdp + buffer:.0f}"] = bdp + buffer
+    return found
+
+
+def _carried(capacity: Capacity | None) -> dict[str, float]:
+    """Return what a path carries, Mbit/s."""
+    return {} if capacity is None else {f"link rate {capacity.rate_bps / 1e6:g}": capacity.rate_bps / 1e6}
+
+
+def _with_references(panel: Panel, references: Mapping[str, float]) -> Panel:
+    """Return a panel with references, unless they are far above all curves."""
+    highest = max((float(np.nanmax(y, initial=0.0)) for _, y in panel.series.values()), default=0.0)
+    return replace(
+        panel, references={text: value for text, value in references.items() if value <= FARTHEST * highest}
+    )
 
 
 def _chosen(result: RunResults, names: Sequence[str] | None) -> tuple[list[str], list[str]]:
@@ -174,7 +188,7 @@ def _traces(
         else:
             missing.append(quantity)
             # An event per packet has no samples.
-            sampled_s = float(result.summary.get("simulated_s", 0.0)) / SAMPLES
+            sampled_s = float(result.summary.get("simulated_s", 0.0)) / DENSE.get(quantity, SAMPLES)
             period = None if quantity in ("wait", "losses") else f"{max(1000, int(sampled_s * 1e9))} ns"
             kind = "links" if quantity in of_links else "flows"
             probes += _accepted(result.scenario, quantity, kind, names, period)
@@ -226,125 +240,11 @@ def _panel(result: RunResults, title: str, trace: pd.DataFrame, label: str, unit
     )
 
 
-def _rate(time: np.ndarray, size: np.ndarray) -> Curve:
-    """Return the mean rate, Mbit/s, of bytes delivered so far, over windows of the same length."""
+def _rate(time: np.ndarray, size: np.ndarray, capacity: Capacity | None) -> Curve:
+    """Return the mean rate, Mbit/s, at which new data arrive, over windows of the same length: see `arriving`."""
     if len(time) < 2 or time[-1] <= time[0]:
         return time, np.zeros_like(size)
     edges = np.linspace(time[0], time[-1], min(GOODPUT_WINDOWS, len(time) - 1) + 1)
-    reached = size[np.searchsorted(time, edges, side="right") - 1]
     middle = (edges[:-1] + edges[1:]) / 2.0
-    return middle, np.diff(reached) * 8e-6 / np.diff(edges)
-
-
-def runs_picture(
-    runs: ManyResults,
-    x: str | None = None,
-    y: str | None = None,
-    hue: str | None = None,
-    names: Sequence[str] | None = None,
-) -> Picture:
-    """Return the mean of a column of results against a parameter over many runs, as `dumbbell.Runs.plot` describes it."""
-    y = "goodput_bps" if y is None else y
-    varied = [name for name in runs.parameters.columns if name not in ("seed", "run")]
-    x = x if x is not None else (varied[0] if varied else "name")
-    frame = runs.flows if y in runs.flows.columns else runs.links
-    if hue is None:
-        spare = [name for name in [*varied, "name"] if name != x and len(set(frame[name])) > 1]
-        hue = spare[0] if spare else None
-    frame = _shown(runs, frame, {"x": x, "y": y, "hue": hue}, names)
-    label, unit, places, ticks = _axis(x, list(dict.fromkeys(frame[x])))
-    scale, y_unit = _scaled(y, frame[y])
-    by = ["job", x] if hue is None else ["job", x, hue]
-    per_run = frame.groupby(by, sort=False, dropna=False)[y].mean().mul(scale).reset_index()
-    groups: list[tuple[Any, Any]] = [(y, per_run)]
-    if hue is not None:
-        groups = list(per_run.groupby(hue, sort=False, dropna=False))
-    found = {str(group): _estimates(rows, x, y, places) for group, rows in groups}
-    panel = Panel(
-        title=f"{y} by {x}" + ("" if hue is None else f" and {hue}"),
-        x_label=label, x_unit=unit, y_label=y.removesuffix("_bps").removesuffix("_s"), y_unit=y_unit,
-        series={name: (table[:, 0], table[:, 1]) for name, table in found.items()},
-        intervals={name: (table[:, 2], table[:, 3]) for name, table in found.items()}, ticks=ticks,
-    )  # fmt: skip
-    return Picture(panels=[panel], title=f"{len(runs)} runs, means with 95 % intervals")
-
-
-def _shown(
-    runs: ManyResults, frame: pd.DataFrame, chosen: Mapping[str, str | None], names: Sequence[str] | None
-) -> pd.DataFrame:
-    """Return the rows of the flows or links that count; refuse columns and names that are not there."""
-    from pandas.api.types import is_numeric_dtype
-
-    columns = list(dict.fromkeys([*frame.columns, *runs.flows.columns, *runs.links.columns]))
-    for field, name in chosen.items():
-        if name is not None and name not in frame.columns:
-            raise refusal(field, name, ", ".join(columns), names=columns, problem="is no column")
-    if not is_numeric_dtype(frame[chosen["y"]]):
-        raise refusal("y", chosen["y"], "a column of numbers")
-    if names is not None:
-        wanted = [names] if isinstance(names, str) else names
-        known = list(dict.fromkeys(frame["name"]))
-        for name in wanted:
-            if name not in known:
-                raise refusal("names", name, ", ".join(map(str, known)), names=map(str, known))
-        frame = frame[frame["name"].isin(wanted)]
-    if frame.empty:
-        raise refusal("runs", "no run", "at least one completed run", quoted=False)
-    return frame
-
-
-def _estimates(rows: pd.DataFrame, x: str, y: str, places: Mapping[Any, float]) -> np.ndarray:
-    """Return place, mean, low and high for each value of the axis; no interval for one run."""
-    from dumbbell.statistics import mean_interval
-
-    found: list[tuple[float, float, float, float]] = []
-    for value, some in rows.groupby(x, sort=False, dropna=False):
-        sample = some[y].dropna().to_numpy(dtype=float)
-        if len(sample) > 1:
-            interval = mean_interval(sample)
-            found.append((places[value], interval.estimate, interval.low, interval.high))
-        elif len(sample):
-            found.append((places[value], float(sample[0]), np.nan, np.nan))
-    return np.array(sorted(found), dtype=float).reshape(-1, 4)
-
-
-def _axis(name: str, values: Sequence[Any]) -> tuple[str, str | None, Mapping[Any, float], Sequence[str]]:
-    """Return the label and the unit of an axis, the place of each value on it, and names for places without numbers."""
-    if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in values):
-        return name, None, {value: float(value) for value in values}, ()
-    texts = [str(value) for value in values]
-    split = [text.split() for text in texts]
-    units = {part[1] for part in split if len(part) == 2}
-    if len(units) == 1 and all(len(part) == 2 and _is_number(part[0]) for part in split):
-        return name, units.pop(), {v: float(p[0]) for v, p in zip(values, split, strict=True)}, ()
-    for read, unit, size in (
-        (bits_per_second, "Mbit/s", 1e6),
-        (nanoseconds, "ms", 1e6),
-        (size_bytes, "kB", 1e3),
-    ):
-        try:
-            return (
-                name,
-                unit,
-                {value: read(text, name) / size for value, text in zip(values, texts, strict=True)},
-                (),
-            )
-        except ScenarioError:
-            continue
-    return name, None, {value: float(place) for place, value in enumerate(values)}, texts
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
-def _scaled(column: str, values: pd.Series[Any]) -> tuple[float, str | None]:
-    """Return the factor to the unit of a column of results that suits a reader, and the unit."""
-    if column.endswith("_bps"):
-        return (1e-6, "Mbit/s") if values.max() >= 1e6 else (1e-3, "kbit/s")
-    if column.endswith("_s"):
-        return (1e3, "ms") if values.max() < 1.0 else (1.0, "s")
-    return 1.0, {"bytes_delivered": "bytes"}.get(column, "packets" if column.endswith("_packets") else None)
+    most = math.inf if capacity is None else capacity.payload_bps
+    return middle, arriving(time, size, edges, most) / 1e6

@@ -1,0 +1,145 @@
+"""Figures and tables of many runs, as methods of `dumbbell.Runs`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from dumbbell.plots.asked import ManyResults
+    from dumbbell.plots.picture import Picture
+    from dumbbell.plots.table import ResultTable
+
+
+class Drawn:
+    """Results of many runs that draw themselves: see `dumbbell.Runs`."""
+
+    def plot(
+        self,
+        x: str | None = None,
+        y: str | None = None,
+        hue: str | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        col: str | None = None,
+        row: str | None = None,
+        kind: str | None = None,
+        where: Mapping[str, Any] | None = None,
+        logx: bool | None = None,
+        logy: bool | None = None,
+        labels: Mapping[str, str] | None = None,
+        style: str | None = None,
+    ) -> Picture:
+        """Return a figure of a quantity against a parameter; ``docs/plots.md`` shows one of each kind.
+
+        Means come with 90 % intervals by Student's t over the runs (`dumbbell.judge.estimate`), where runs differ. What
+        is drawn, and of how many runs, is written under the axes.
+
+        Parameters
+        ----------
+        x, hue, col, row
+            Parameters of the jobs, or columns of the results: the axis, the colours, and panels side by side and one
+            below the other. By default the parameters that vary, in this order; then the flows.
+        y
+            A column of `flows` or else of `links`; ``goodput_bps`` by default. Of ``"heat"``, the other axis, and `hue`
+            is the quantity. Of ``"timeseries"``, a probed quantity that was recorded, or ``"goodput"`` from ``delivered``.
+        names
+            Flows or links that count; all by default. The mean over those of a run is one value.
+        kind
+            ``"line"`` (means, joined if the axis has numbers), ``"scatter"`` (a point for each run and flow), ``"cdf"``
+            (the distribution of `x`; also of ``"rtt"``, ``"wait"`` and ``"transfers.completion_s"`` if they were
+            recorded), ``"box"``, ``"bar"``, ``"heat"`` or ``"timeseries"``.
+        where
+            Values of columns to which the figure is restricted, as ``{"tcp": "reno"}``; a list chooses several.
+        logx, logy
+            Whether an axis is logarithmic. By default, that of a swept parameter is if its values span a decade or more
+            in steps that are more even by ratio.
+        labels
+            What columns and categories are called instead, by their names; ``"note"`` is the text under the axes.
+        style
+            ``"screen"`` (the default), ``"dark"``, ``"slides"``, or ``"paper"``: a column of 3.3 in, or 7 in for panels
+            side by side, with embedded fonts.
+
+        Raises
+        ------
+        ScenarioError
+            There is no such column, flow or link, or no completed run; an argument is not accepted or has no effect on
+            the kind; or means would mix the values of a parameter that is not shown.
+
+        Examples
+        --------
+        >>> import dumbbell
+        >>> from dumbbell import Flow, Uniform, topologies
+        >>> shape = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="20 ms")
+        >>> flow = Flow(name="fg", from_="s1", to="d1", tcp="reno", start=Uniform(uniform=("0 s", "1 s")))
+        >>> axes = {"links.r1-r2.queue.limit": ["5 packets", "10 packets"]}
+        >>> base = shape.scenario(duration="2 s", flows=[flow])
+        >>> picture = dumbbell.sweep(base, axes, runs=3, progress=False).plot(y="rtt_mean_s", style="paper")
+        >>> picture.panels[0].labels
+        ('buffer [packets]', 'mean RTT [ms]')
+        """
+        from dumbbell.plots.grammar import runs_picture
+
+        return runs_picture(
+            cast("ManyResults", self),
+            x,
+            y,
+            hue,
+            names,
+            col=col,
+            row=row,
+            kind=kind,
+            where=where,
+            logx=logx,
+            logy=logy,
+            labels=labels,
+            style=style,
+        )
+
+    def table(
+        self,
+        y: str | Sequence[str] | None = None,
+        by: str | Sequence[str] | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        where: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> ResultTable:
+        """Return a table of means with their intervals, for a notebook, the terminal, or LaTeX.
+
+        Parameters
+        ----------
+        y
+            Columns of `flows`, or of `links`; ``goodput_bps`` by default.
+        by
+            The columns that name the rows; by default the parameters that vary, and the flows.
+        names, where, labels
+            As in `plot`.
+
+        Raises
+        ------
+        ScenarioError
+            As `plot`.
+
+        Examples
+        --------
+        >>> import dumbbell
+        >>> from dumbbell import Flow, Uniform, topologies
+        >>> shape = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="20 ms")
+        >>> flow = Flow(name="fg", from_="s1", to="d1", tcp="reno", start=Uniform(uniform=("0 s", "1 s")))
+        >>> axes = {"flows.fg.tcp": ["reno", "vegas"]}
+        >>> base = shape.scenario(duration="2 s", flows=[flow])
+        >>> table = dumbbell.sweep(base, axes, runs=3, progress=False).table(["goodput_bps", "rtt_mean_s"])
+        >>> list(table.text.columns)
+        ['congestion control', 'goodput [kbit/s]', 'mean RTT [ms]']
+        >>> "toprule" in table.to_latex()
+        True
+        """
+        from dumbbell.plots.table import table_of
+
+        return table_of(cast("ManyResults", self), y, by, names=names, where=where, labels=labels)
+
+    def _repr_html_(self) -> str:
+        from dumbbell.plots.notebook import runs_html
+
+        return runs_html(cast("ManyResults", self))
