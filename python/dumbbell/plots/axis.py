@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,12 +53,12 @@ class Axis:
     """
 
     unit: str | None = None
-    places: Mapping[Hashable, float] = field(default_factory=dict)
-    names: Mapping[Hashable, str] = field(default_factory=dict)
+    places: Mapping[Any, float] = field(default_factory=dict)
+    names: Mapping[Any, str] = field(default_factory=dict)
     is_numeric: bool = False
 
     @property
-    def ordered(self) -> list[Hashable]:
+    def ordered(self) -> list[Any]:
         """The values in the order of their places."""
         return sorted(self.places, key=lambda value: self.places[value])
 

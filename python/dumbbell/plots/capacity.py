@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dumbbell.errors import ScenarioError
 from dumbbell.quantities import bits_per_second, nanoseconds, size_bytes
 from dumbbell.scenario import Scenario
+
+if TYPE_CHECKING:
+    from dumbbell.scenario import Link
 
 MOST_FLOWS = 1000
 """A scenario with more flows is not looked into."""
@@ -76,7 +79,9 @@ def _of_flow(scenario: Scenario, flow: Mapping[str, Any], links: Mapping[str, An
     from dumbbell.topologies.network import Topology
 
     ends = dict.fromkeys(end for link in links.values() for end in (link["from"], link["to"]))
-    network = Topology(nodes=tuple(Node(name=name) for name in ends), links=tuple(scenario.links))
+    network = Topology(
+        nodes=tuple(Node(name=name) for name in ends), links=cast("tuple[Link, ...]", scenario.links)
+    )
     there = [links[name] for name in network.path(flow["from"], flow["to"])]
     back = [links[name] for name in network.path(flow["to"], flow["from"])]
     changes = ("changes", "opportunities", "film", "reroutes")

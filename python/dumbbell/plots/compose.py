@@ -121,7 +121,7 @@ def _colour_bar(made: Figure, drawn: Sequence[tuple[Panel, Axes]]) -> None:
         panel, _ = cells[0]
         bar = made.colorbar(cells[0][1].collections[0], ax=[ax for _, ax in cells], pad=0.02)
         bar.set_label(with_unit(panel.z_label, panel.z_unit))
-        bar.outline.set_visible(False)  # type: ignore[operator]  # its type is not stated
+        bar.outline.set_visible(False)
 
 
 def _legend(made: Figure, entries: Mapping[str, Artist], title: str, *, is_below: bool) -> None:

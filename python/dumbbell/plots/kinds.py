@@ -76,13 +76,14 @@ def handle(panel: Panel, label: str, look: Style, sheet: Sheet) -> Artist:
     if panel.mark in ("bar", "box"):
         return Patch(facecolor=look.colour, label=literal(label), linewidth=0.0)
     is_joined = panel.mark in ("line", "cdf") or (panel.mark == "means" and not panel.ticks)
+    marker: Any = None if panel.mark in ("line", "cdf") else look.marker
     return Line2D(
         [],
         [],
         color=look.colour,
         linewidth=sheet.line,
         linestyle="-" if is_joined else "",
-        marker=None if panel.mark in ("line", "cdf") else look.marker,
+        marker=marker,
         label=literal(label),
     )
 

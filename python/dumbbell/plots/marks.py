@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dumbbell.plots.drawing import Drawing, matching
 from dumbbell.plots.estimates import Tally, by_run, counted, estimate
-from dumbbell.plots.grammar import Drawing
-from dumbbell.plots.panel import Panel
+from dumbbell.plots.naming import quantity_of
+from dumbbell.plots.panel import Curve, Panel
 
 Built = tuple[list[Panel], str]
 
@@ -24,7 +25,8 @@ def means(drawing: Drawing) -> Built:
     places = {value: float(rank) for rank, value in enumerate(axis.ordered)} if is_bar else dict(axis.places)
     panels = []
     for title, part in drawing.facets():
-        series, intervals = {}, {}
+        series: dict[str, Curve] = {}
+        intervals: dict[str, Curve] = {}
         for label, rows in drawing.groups(part):
             points = []
             for value, some in by_run(rows, [x], drawing.column).groupby(x, sort=False, dropna=False):
@@ -49,8 +51,6 @@ def means(drawing: Drawing) -> Built:
 
 def scatter(drawing: Drawing) -> Built:
     """Return panels with a point for each run and flow or link."""
-    from dumbbell.plots.grammar import quantity_of
-
     asked, quantity, x = drawing.asked, drawing.quantity, str(drawing.asked.x)
     is_result = x not in drawing.runs.parameters.columns and pd.api.types.is_float_dtype(drawing.frame[x])
     if is_result:
@@ -61,7 +61,7 @@ def scatter(drawing: Drawing) -> Built:
         label, unit, ticks = drawing.labels[x], axis.unit, axis.ticks
     panels, count = [], 0
     for title, part in drawing.facets():
-        series = {}
+        series: dict[str, Curve] = {}
         for name, rows in drawing.groups(part):
             known = rows[rows[x].notna() & rows[drawing.column].notna()]
             where = known[x] * across.scale if is_result else known[x].map(drawing.axis(x).places)
@@ -71,7 +71,7 @@ def scatter(drawing: Drawing) -> Built:
             )
             count += len(known)
         log_x = drawing.is_logarithmic(
-            "x", [v for xs, _ in series.values() for v in xs], is_numeric=not ticks
+            "x", [float(v) for xs, _ in series.values() for v in xs], is_numeric=not ticks
         )
         panels.append(
             Panel(
@@ -90,7 +90,7 @@ def cdf(drawing: Drawing) -> Built:
     quantity, counts, missing = drawing.quantity, [], 0
     panels = []
     for title, part in drawing.facets():
-        series = {}
+        series: dict[str, Curve] = {}
         for label, rows in drawing.groups(part):
             values = np.sort(rows[drawing.column].dropna().to_numpy(dtype=float)) * quantity.scale
             missing += len(rows) - len(values)
@@ -119,12 +119,10 @@ def box(drawing: Drawing) -> Built:
     axis = drawing.axis(x)
     panels = []
     for title, part in drawing.facets():
-        series, samples = {}, {}
+        series: dict[str, Curve] = {}
+        samples: dict[str, list[Any]] = {}
         for label, rows in drawing.groups(part):
-            found = [
-                rows.loc[rows[x].isna() if pd.isna(value) else rows[x] == value, drawing.column].dropna()
-                for value in axis.ordered
-            ]
+            found = [rows[matching(rows[x], value)][drawing.column].dropna() for value in axis.ordered]
             values = [some.to_numpy(dtype=float) * quantity.scale for some in found]
             counts += [len(some) for some in values if len(some)]
             medians = np.array([np.median(some) if len(some) else np.nan for some in values])

@@ -123,7 +123,7 @@ class Picture:
     def _drawn(self, kind: str) -> bytes:
         made = io.BytesIO()
         sheet = sheet_of(self.style)
-        settings: dict[str, Any] = {}
+        settings: Any = {}
         if kind == "pgf":
             # LaTeX sets the text in the fonts of its document.
             settings = {"pgf.texsystem": tex_system(), "pgf.rcfonts": False}

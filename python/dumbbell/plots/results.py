@@ -15,6 +15,7 @@ from dumbbell.errors import ScenarioError, refusal
 from dumbbell.identified import Identified
 from dumbbell.plots.capacity import Capacity, capacity_of
 from dumbbell.plots.curves import held_to
+from dumbbell.plots.naming import label_of
 from dumbbell.plots.panel import Curve, Panel
 from dumbbell.plots.picture import FORMATS, Picture
 from dumbbell.plots.time_series import arriving
@@ -92,7 +93,8 @@ def run_picture(
             raise refusal("quantity", quantity, accepted, names=curves)
         unit = UNIT.search(known.get(quantity, ""))
         shown = {"seconds": "s"}.get(unit[1], unit[1]) if unit else None
-        return Picture(panels=[_panel(result, quantity, trace, quantity, shown)], title=title)
+        label = label_of(quantity) if quantity in known else quantity
+        return Picture(panels=[_panel(result, quantity, trace, label, shown)], title=title)
     # A run in real time may have recorded only the window with its inflation, and cannot be repeated.
     is_inflated = "cwnd_base" not in result.traces and "cwnd" in result.traces and result.repeated([]) is None
     window = "cwnd" if is_inflated else "cwnd_base"

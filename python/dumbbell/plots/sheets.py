@@ -74,7 +74,7 @@ class Sheet:
         """Return a context in which matplotlib makes and saves figures for this sheet."""
         import matplotlib
 
-        settings: dict[str, Any] = {
+        settings: Any = {
             "font.size": self.font,
             "axes.titlesize": self.font,
             "axes.labelsize": self.font,

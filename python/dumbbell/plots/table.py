@@ -19,8 +19,8 @@ from dumbbell.files import write_text
 from dumbbell.judge.quantity import Quantity
 from dumbbell.plots.asked import DEFAULT, Asked, ManyResults, differs, follows, varied
 from dumbbell.plots.axis import axis_of
+from dumbbell.plots.drawing import selected, unknown
 from dumbbell.plots.estimates import Estimate, Tally, by_run, estimate
-from dumbbell.plots.grammar import selected, unknown
 from dumbbell.plots.naming import labels_of, quantity_of
 from dumbbell.plots.panel import labelled
 from dumbbell.printable import printable

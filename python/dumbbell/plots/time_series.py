@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,8 @@ from dumbbell.errors import refusal
 from dumbbell.plots.asked import Asked, ManyResults, completed
 from dumbbell.plots.capacity import capacity_of
 from dumbbell.plots.curves import held_to
+from dumbbell.plots.drawing import Drawing, selected, unknown
 from dumbbell.plots.estimates import Tally, estimate
-from dumbbell.plots.grammar import Drawing, selected, unknown
 from dumbbell.plots.naming import label_of, quantity_of
 from dumbbell.plots.panel import Curve, Panel
 from dumbbell.plots.picture import Picture
@@ -117,9 +118,10 @@ def _mean(
     from dumbbell.judge.quantity import Quantity
 
     of_column = Quantity(column=column, label=quantity)
-    traces = {
-        key: (some["time_s"].to_numpy(dtype=float), some[column].to_numpy(dtype=float))
-        for key, some in rows.groupby(["job", "name"], sort=False)
+    grouped: Any = rows.groupby(["job", "name"], sort=False)
+    traces: dict[tuple[int, str], Curve] = {
+        (int(job), str(name)): (some["time_s"].to_numpy(dtype=float), some[column].to_numpy(dtype=float))
+        for (job, name), some in grouped
     }
     edges = np.linspace(0.0, end, BINS + 1)
     if quantity == GOODPUT:
@@ -180,4 +182,5 @@ def arriving(time: np.ndarray, size: np.ndarray, edges: np.ndarray, most_bps: fl
         rate = most_bps / 8.0
         ahead = np.append(np.maximum.accumulate((sizes - rate * times)[::-1])[::-1], -np.inf)
         reached = np.maximum(reached, rate * edges + ahead[np.searchsorted(times, edges)])
-    return np.diff(reached) * 8.0 / np.diff(edges)
+    rates: np.ndarray = np.diff(reached) * 8.0 / np.diff(edges)
+    return rates
