@@ -110,7 +110,9 @@ class RunTables(Exported):
         """Return all Arrow tables by name: ``flows``, ``links``, and each probed quantity."""
         return {"flows": self.arrow_flows, "links": self.arrow_links, **self.arrow_traces}
 
-    def plot(self, quantity: str | None = None, *, names: Sequence[str] | None = None) -> Picture:
+    def plot(
+        self, quantity: str | None = None, *, names: Sequence[str] | None = None, style: str | None = None
+    ) -> Picture:
         """Return a picture of windows, queues, goodput and losses over time, or of one probed quantity.
 
         It shows itself in a notebook; ``print`` draws it in the terminal, and `Picture.save` writes it to a file.
@@ -123,11 +125,13 @@ class RunTables(Exported):
         names
             The flows and links to show. By default the eight flows with the highest goodput, and up to four links with
             queues or losses.
+        style
+            ``"screen"`` (the default), ``"dark"``, ``"paper"`` or ``"slides"``, as of `Runs.plot`.
 
         Raises
         ------
         ScenarioError
-            There is no such quantity, flow or link, or it was not recorded.
+            There is no such quantity, flow, link or style, or it was not recorded.
 
         Examples
         --------
@@ -141,7 +145,7 @@ class RunTables(Exported):
         """
         from dumbbell.plots.results import run_picture
 
-        return run_picture(self, quantity, names)
+        return run_picture(self, quantity, names, style)
 
     def repeated(self, probes: Sequence[Probe]) -> Mapping[str, pd.DataFrame] | None:  # noqa: ARG002 - of a simulated run
         """Return traces of the same run with other probes; ``None`` for a run in real time, which cannot be repeated."""

@@ -88,6 +88,25 @@ def test_a_picture_draws_what_the_path_holds_and_carries(result):
     assert ax.get_ylim()[1] > 23.39
 
 
+def test_a_link_has_a_colour_that_no_algorithm_beside_it_has(two_hosts):
+    named = two_hosts.with_values({"flows.fg.name": "reno", "probes": None})
+    figure = dumbbell.run(named).plot(names=["reno", "r1-r2", "h1-r1"]).figure
+    colours = {line.get_label(): line.get_color() for ax in figure.axes for line in ax.lines}
+    shown = [colours[name] for name in ("reno", "r1-r2", "h1-r1")]
+    assert len(set(shown)) == 3
+
+
+def test_a_run_is_drawn_in_a_style(result):
+    assert result.plot(style="dark").figure.get_facecolor()[0] < 0.2
+    with pytest.raises(ScenarioError, match=r"style: .*did you mean `paper`"):
+        result.plot(style="papr")
+
+
+def test_panels_over_time_have_the_same_limits(result):
+    axes = result.plot().figure.axes
+    assert len({ax.get_xlim() for ax in axes}) == 1
+
+
 def test_a_path_that_changes_has_no_capacity(two_hosts):
     changing = two_hosts.with_values({"links.r1-r2.changes": [{"at": "1 s", "rate": "1 Mbit/s"}]})
     assert panel(dumbbell.run(changing).plot(), "congestion window").references == {}

@@ -350,8 +350,10 @@ def test_panels_share_their_limits_and_only_outer_ones_are_labelled(paths):
     assert [bool(ax.get_ylabel()) for ax in axes] == [True, False, True, False]
 
 
-@pytest.mark.parametrize("style", ["screen", "paper", "slides", "dark"])
-@pytest.mark.parametrize("kind", ["line", "scatter", "bar", "box"])
+@pytest.mark.parametrize(
+    ("style", "kind"),
+    [("screen", "line"), ("paper", "line"), ("slides", "line"), ("paper", "box"), ("slides", "bar")],
+)
 def test_nothing_overlaps_and_nothing_is_cut(runs, style, kind):
     picture = runs.plot(kind=kind, style=style)
     figure = picture.figure

@@ -83,8 +83,8 @@ PlotOption = Annotated[
     typer.Option(
         "--plot",
         metavar="PICTURE",
-        help="Draw windows, queues, goodput and losses: a name that ends in .png, .svg, .pdf or .html (with zoom), "
-        "or - for the terminal.",
+        help="Draw windows, queues, goodput and losses: a name that ends in .png, .svg, .pdf, .pgf or .html (with "
+        "zoom), or - for the terminal.",
     ),
 ]
 PcapOption = Annotated[

@@ -160,11 +160,13 @@ def picture_format(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     ScenarioError
-        It is none of `FORMATS`.
+        It is none of `FORMATS`, or ``.pgf`` without a TeX system.
     """
     file = file_path("picture", path)
     kind = file.suffix.removeprefix(".").lower()
     if kind not in FORMATS:
         accepted = f"a name that ends in {', '.join(f'.{name}' for name in FORMATS)}"
         raise refusal("picture", str(path), accepted, names=FORMATS, near=kind)
+    if kind == "pgf":
+        tex_system()
     return kind

@@ -18,6 +18,7 @@ from dumbbell.plots.curves import held_to
 from dumbbell.plots.naming import label_of
 from dumbbell.plots.panel import Curve, Panel
 from dumbbell.plots.picture import FORMATS, Picture
+from dumbbell.plots.sheets import sheet_of
 from dumbbell.plots.time_series import arriving
 from dumbbell.scenario import Probe, Scenario
 
@@ -72,9 +73,13 @@ class RunResults(Identified, Protocol):
 
 
 def run_picture(
-    result: RunResults, quantity: str | None = None, names: Sequence[str] | None = None
+    result: RunResults,
+    quantity: str | None = None,
+    names: Sequence[str] | None = None,
+    style: str | None = None,
 ) -> Picture:
     """Return a run over time, or one probed quantity, as `dumbbell.Run.plot` describes it."""
+    sheet_of(style)
     flows, links = _chosen(result, names)
     head = result.scenario.name or "unnamed scenario"
     title = f"{head}, seed {result.seed}, run {result.run}"
@@ -94,7 +99,7 @@ def run_picture(
         unit = UNIT.search(known.get(quantity, ""))
         shown = {"seconds": "s"}.get(unit[1], unit[1]) if unit else None
         label = label_of(quantity) if quantity in known else quantity
-        return Picture(panels=[_panel(result, quantity, trace, label, shown)], title=title)
+        return Picture(panels=[_panel(result, quantity, trace, label, shown)], title=title, style=style)
     # A run in real time may have recorded only the window with its inflation, and cannot be repeated.
     is_inflated = "cwnd_base" not in result.traces and "cwnd" in result.traces and result.repeated([]) is None
     window = "cwnd" if is_inflated else "cwnd_base"
@@ -112,7 +117,7 @@ def run_picture(
         _with_references(replace(delivered, series=goodput, steps=False), _carried(capacity)),
         _panel(result, "losses", found["drops"], "packets dropped so far", None),
     ]
-    return Picture(panels=[panel for panel in panels if panel.series], title=title)
+    return Picture(panels=[panel for panel in panels if panel.series], title=title, style=style)
 
 
 def _held(capacity: Capacity | None) -> dict[str, float]:
