@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dumbbell.plots.asked import ManyResults
     from dumbbell.plots.picture import Picture
     from dumbbell.plots.table import ResultTable
@@ -138,6 +140,59 @@ class Drawn:
         from dumbbell.plots.table import table_of
 
         return table_of(cast("ManyResults", self), y, by, names=names, where=where, labels=labels)
+
+    def percentiles(
+        self,
+        of: str,
+        shares: Sequence[float] = (0.5, 0.95, 0.99),
+        by: str | Sequence[str] | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> pd.DataFrame:
+        """Return percentiles of all values of the runs together, by the nearest rank.
+
+        The percentile of a share is the smallest value such that at least this share of all values is at most as large.
+        All packets or transfers of the runs of a row are one sample: a run with more of them counts for more. A mean of
+        the percentiles of single runs, such as that of the column ``rtt_p95_s``, is another number.
+
+        Parameters
+        ----------
+        of
+            ``"rtt"``, ``"wait"`` or ``"transfers.completion_s"``, if recorded by a probe; or a column of `flows` or
+            `links`, which has one value for each run and flow or link.
+        shares
+            Above 0, at most 1.
+        by
+            The columns that name the rows; by default the parameters that vary, and the flows.
+        names, where
+            As in `plot`.
+
+        Returns
+        -------
+        DataFrame
+            One row for each group: its columns, the percentiles as ``p95``, in the unit of the quantity, and the number
+            of values ``n``.
+
+        Raises
+        ------
+        ScenarioError
+            An argument is not accepted.
+
+        Examples
+        --------
+        >>> import dumbbell
+        >>> from dumbbell import Flow, Probe, topologies
+        >>> shape = topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="20 ms")
+        >>> flow, probe = Flow(name="fg", from_="s1", to="d1"), Probe(flows=["fg"], quantities=["rtt"])
+        >>> base = shape.scenario(duration="2 s", flows=[flow], probes=[probe])
+        >>> runs = dumbbell.sweep(base, {"flows.fg.tcp": ["reno", "vegas"]}, progress=False)
+        >>> list(runs.percentiles("rtt").columns)
+        ['flows.fg.tcp', 'p50', 'p95', 'p99', 'n']
+        """
+        from dumbbell.plots.table import percentiles_of
+
+        return percentiles_of(cast("ManyResults", self), of, shares, by, names=names, where=where)
 
     def _repr_html_(self) -> str:
         from dumbbell.plots.notebook import runs_html

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dumbbell
@@ -472,6 +473,51 @@ def test_a_wrong_argument_is_refused_with_what_is_accepted(runs, arguments, word
         runs.plot(**arguments)
     for word in words:
         assert word in str(refused.value)
+
+
+# Percentiles
+
+
+def test_percentiles_pool_the_packets_of_runs_by_the_nearest_rank(runs):
+    found = runs.percentiles("rtt", [0.5, 0.99], by=TCP)
+    values = runs.traces["rtt"].query(f"`{TCP}` == 'reno'").value.sort_values().to_numpy()
+    row = found[found[TCP] == "reno"].iloc[0]
+    assert row.n == len(values)
+    assert row.p50 == values[int(np.ceil(0.5 * len(values))) - 1]
+    assert row.p99 == values[int(np.ceil(0.99 * len(values))) - 1]
+    assert len(runs.percentiles("goodput_bps")) == 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"of": "wait"}, "of: "),
+        ({"of": "rtt", "shares": [95]}, "shares: 95 .* at most 1"),
+        ({"of": "rtt", "by": "tpc"}, "by: "),
+        ({"of": "name"}, "a column of numbers"),
+    ],
+)
+def test_wrong_percentiles_are_refused(runs, arguments, words):
+    with pytest.raises(ScenarioError, match=words):
+        runs.percentiles(**arguments)
+
+
+# One value for each run
+
+
+def test_the_value_of_a_run_is_missing_if_one_of_its_flows_has_none():
+    frame = pd.DataFrame(
+        {
+            "job": [0, 0, 1, 1, 0, 1],
+            "name": ["a", "b", "a", "b", "datagrams", "datagrams"],
+            "tcp": ["reno"] * 6,
+            "rtt": [1.0, 3.0, 2.0, np.nan, np.nan, np.nan],
+        }
+    )
+    # A flow without a value in any run does not count.
+    found = estimates.by_run(frame, ["tcp"], "rtt").set_index("job").rtt
+    assert found[0] == 2.0
+    assert np.isnan(found[1])
 
 
 # Tables

@@ -60,7 +60,7 @@ def unknown(role: str, column: str, runs: ManyResults) -> Exception:
     return refusal(role, column, ", ".join(columns), names=columns, problem="is no column")
 
 
-def rows_of(runs: ManyResults, quantity: str, asked: Asked) -> pd.DataFrame:
+def rows_of(runs: ManyResults, quantity: str, asked: Asked, role: str = "") -> pd.DataFrame:
     """Return the table with a quantity: flows, links, or for distributions single transfers and packets."""
     if asked.of_kind == "cdf" and quantity not in runs.flows.columns and quantity not in runs.links.columns:
         if quantity.startswith(TRANSFERS) and "transfers" in runs.traces:
@@ -78,7 +78,7 @@ def rows_of(runs: ManyResults, quantity: str, asked: Asked) -> pd.DataFrame:
     ):
         frame = runs.links
     if quantity not in frame.columns:
-        role = {"cdf": "x", "heat": "hue"}.get(asked.of_kind, "y")
+        role = role or {"cdf": "x", "heat": "hue"}.get(asked.of_kind, "y")
         raise unknown(role, quantity, runs)
     return frame
 

@@ -19,7 +19,7 @@ from dumbbell.files import write_text
 from dumbbell.judge.quantity import Quantity
 from dumbbell.plots.asked import DEFAULT, Asked, ManyResults, differs, follows, varied
 from dumbbell.plots.axis import axis_of
-from dumbbell.plots.drawing import selected, unknown
+from dumbbell.plots.drawing import rows_of, selected, unknown
 from dumbbell.plots.estimates import Estimate, Tally, by_run, estimate
 from dumbbell.plots.naming import labels_of, quantity_of
 from dumbbell.plots.panel import labelled
@@ -144,6 +144,41 @@ def table_of(
             found[f"{name}{end}"] = [getattr(one, part) / quantity.scale for one in estimates]
         found[f"{name}_n"] = [one.n for one in estimates]
     return ResultTable(frame=found, text=text, note=tally.note("in brackets"))
+
+
+def percentiles_of(
+    runs: ManyResults,
+    of: str,
+    shares: Sequence[float],
+    by: str | Sequence[str] | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    where: Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """Return percentiles pooled over runs, as `dumbbell.Runs.percentiles` describes it."""
+    asked = Asked(x=of, kind="cdf", names=names, where=where).checked()
+    for share in shares:
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0.0 < share <= 1.0:
+            raise refusal("shares", share, "numbers above 0, at most 1, such as 0.95")
+    frame = selected(rows_of(runs, of, asked, "of"), asked)
+    if not is_numeric_dtype(frame[of]) or is_bool_dtype(frame[of]):
+        raise refusal("of", of, "a column of numbers")
+    rows = [by] if isinstance(by, str) else list(by) if by is not None else _rows(runs, frame, None, where)
+    for name in rows:
+        if name not in frame.columns:
+            raise unknown("by", name, runs)
+    grouped = frame.groupby(rows, sort=False, dropna=False)[of]
+    # The nearest rank is the inverse of the empirical distribution function.
+    found = {
+        f"p{100.0 * share:g}": grouped.agg(_nearest_rank, share=share)  # type: ignore[call-overload]  # of any function
+        for share in shares
+    }
+    return pd.DataFrame({**found, "n": grouped.count()}).reset_index()
+
+
+def _nearest_rank(values: pd.Series[float], share: float) -> float:
+    known = values.dropna().to_numpy(dtype=float)
+    return float(np.quantile(known, share, method="inverted_cdf")) if len(known) else math.nan
 
 
 _MISSING = Estimate(mean=math.nan, low=math.nan, high=math.nan, n=0, is_measured=False)
