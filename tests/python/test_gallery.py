@@ -6,6 +6,7 @@ from pathlib import Path
 
 import draw
 import gallery
+import plotpage
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +23,20 @@ def test_the_claim_holds_and_has_a_figure(example):
         .rstrip()
         .endswith("</svg>")
     )
+
+
+@pytest.mark.slow
+def test_every_figure_for_papers_is_drawn_and_described():
+    draw.draw_figures(draw.FIGURES)
+    drawn = {file.stem for file in (draw.DRAWN / "figures").glob("*.svg")}
+    page = plotpage.shown((ROOT / "docs" / "plots.md").read_text(encoding="utf-8"))
+    assert set(re.findall(r"\]\(plots/([a-z-]+)\.svg\)", page)) == drawn
+    assert len(drawn) == 12
+    # The page states the calls as they are made.
+    made = re.sub(r"\s+", "", draw.FIGURES.read_text(encoding="utf-8"))
+    made = made.replace("LIMIT", '"links.r1-r2.queue.limit"')
+    for call in re.findall(r"^`runs(\.plot\(.*)\)`", page, re.M):
+        assert re.sub(r"\s+|\.\.\.$", "", call) in made
 
 
 @pytest.mark.parametrize("example", draw.examples(), ids=lambda path: path.stem)

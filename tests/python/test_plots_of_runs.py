@@ -370,8 +370,17 @@ def test_nothing_overlaps_and_nothing_is_cut(runs, style, kind):
         assert one.y0 >= -0.5
         assert one.x1 <= figure.bbox.width + 0.5
         assert one.y1 <= figure.bbox.height + 0.5
-    # Legend and note make the figure higher instead of the axes smaller.
-    assert ax.get_window_extent().height > 0.5 * sheets.SHEETS[style].height * figure.dpi
+
+
+@pytest.mark.parametrize("style", ["screen", "paper", "slides"])
+def test_a_legend_and_a_note_make_the_figure_higher_and_not_the_axes_smaller(runs, style):
+    def height(**arguments):
+        figure = runs.plot(style=style, logx=False, **arguments).figure
+        figure.draw_without_rendering()
+        return figure.axes[0].get_window_extent().height
+
+    bare = height(where={TCP: "reno"}, labels={"note": ""})
+    assert height() > 0.95 * bare
 
 
 def test_a_legend_says_what_its_names_are(runs):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 44
 """A longer name in a legend is broken."""
+PAD = 3.0 / 72.0
+"""What the layout leaves at each side of a legend or a note, in."""
 TILT = 30.0
 """Angle of names of categories that would overlap, degrees."""
 
@@ -149,7 +151,7 @@ def _legend(made: Figure, entries: Mapping[str, Artist], title: str, *, is_below
         if count == 1 or box.width <= 0.98 * made.bbox.width:
             break
         legend.remove()
-    _heighten(made, box.height / made.dpi)
+    _heighten(made, box.height / made.dpi + 2.0 * PAD)
 
 
 def _note(made: Figure, note: str, sheet: Sheet) -> None:
@@ -163,7 +165,7 @@ def _note(made: Figure, note: str, sheet: Sheet) -> None:
         # Lines of equal numbers of characters differ in their widths.
         note = textwrap.fill(note, max(20, int(0.96 * share * len(note))))
     text.set_text(literal(note))
-    _heighten(made, text.get_window_extent(renderer).height / made.dpi + 0.4 * sheet.small / 72.0)
+    _heighten(made, text.get_window_extent(renderer).height / made.dpi + PAD)
 
 
 def _heighten(made: Figure, by: float) -> None:

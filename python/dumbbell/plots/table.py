@@ -169,10 +169,7 @@ def percentiles_of(
             raise unknown("by", name, runs)
     grouped = frame.groupby(rows, sort=False, dropna=False)[of]
     # The nearest rank is the inverse of the empirical distribution function.
-    found = {
-        f"p{100.0 * share:g}": grouped.agg(_nearest_rank, share=share)  # type: ignore[call-overload]  # of any function
-        for share in shares
-    }
+    found = {f"p{100.0 * share:g}": grouped.agg(_nearest_rank, share=share) for share in shares}
     return pd.DataFrame({**found, "n": grouped.count()}).reset_index()
 
 
