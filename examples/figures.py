@@ -147,8 +147,8 @@ FIGURES = {
     "fct-box": lambda **style: queues().plot(x="queue", y="fct_p95_s", kind="box", names=["short"], **style),
     "shares": lambda **style: competition().plot(x="flows.*.tcp", hue="name", kind="bar", **style),
     "utilization": lambda **style: paths().plot(
-        x="links.r1-r2.delay", y="links.r1-r2.rate", hue="utilization", kind="heat", names=["r1-r2"],
-        col="flows.flow.tcp", where={LIMIT: "10 packets"}, **style
+        x="links.r1-r2.delay", y="links.r1-r2.rate", hue="utilization", kind="heat", col="flows.flow.tcp",
+        names=["r1-r2"], where={LIMIT: "10 packets"}, **style
     ),
     "facets": lambda **style: paths().plot(
         x=LIMIT, y="wait_mean_s", hue="flows.flow.tcp", col="links.r1-r2.rate", names=["r1-r2"],
