@@ -86,6 +86,7 @@ def test_a_picture_draws_what_the_path_holds_and_carries(result):
     ax = result.plot().figure.axes[0]
     assert [text.get_text() for text in ax.texts] == list(references)
     assert ax.get_ylim()[1] > 23.39
+    assert "for comparison: BDP 13, BDP + buffer 23" in str(result.plot())
 
 
 def test_a_link_has_a_colour_that_no_algorithm_beside_it_has(two_hosts):

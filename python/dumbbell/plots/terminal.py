@@ -52,6 +52,8 @@ def drawn(panels: Sequence[Panel], title: str, note: str = "") -> str:
             blocks += _in_numbers(panel, width)
         else:
             blocks.append(_plotted(plotext, panel, width))
+        if panel.references:
+            blocks += textwrap.wrap(printable(f"for comparison: {', '.join(panel.references)}"), width)
     blocks += textwrap.wrap(printable(note), width)
     if plotext is None:
         blocks += ["The package plotext draws this:", installation("plots")]
