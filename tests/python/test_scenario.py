@@ -314,6 +314,8 @@ def test_every_kind_at_every_place_has_a_class():
 def test_a_class_has_the_fields_of_the_schema_and_documents_them(name):
     cls, tag = declared.class_of(name), declared.tag_of(name)
     found = at(dumbbell.schema(), *declared.place_of(name).split("."))
+    # A link in a short form is written out as links.
+    found = [table for table in found if "duplex" not in table["properties"]]
     if tag is not None:
         found = [table for table in found if table["properties"].get(tag[0], {}).get("const") == tag[1]]
     # Sizes are at several places.
@@ -328,7 +330,8 @@ def test_a_class_has_the_fields_of_the_schema_and_documents_them(name):
 
 
 def test_a_scenario_has_the_fields_of_the_schema_and_documents_them():
-    assert set(Scenario.names()) == set(dumbbell.schema()["properties"])
+    # A topology is written out as nodes and links.
+    assert set(Scenario.names()) == set(dumbbell.schema()["properties"]) - {"topology"}
     assert all(attribute in Scenario.__doc__ for attribute in Scenario.names().values())
 
 
@@ -618,3 +621,71 @@ def test_the_engine_reads_a_scenario_once(monkeypatch, tmp_path):
     assert Scenario.from_dict(scenario.to_dict()).warnings == scenario.warnings
     scenario.with_values({"duration": "2 s"})
     assert readings == ["json", "json"]
+
+
+# Short forms
+
+
+def in_short_form(**link: Any) -> dict[str, Any]:
+    wan = {"from": "a", "to": "b", "rate": "1 Mbit/s", "delay": "1 ms", "duplex": True} | link
+    return {
+        "duration": "5 s",
+        "nodes": ["a", "b"],
+        "links": [{name: value for name, value in wan.items() if value is not None}],
+        "flows": [{"name": "f", "from": "a", "to": "b", "tcp": "reno"}],
+    }
+
+
+def test_links_in_short_form_are_links_one_by_one_however_they_are_read():
+    data = in_short_form(duplex={"queue": "codel"})
+    for read in (Scenario.from_dict(data), Scenario(**data), Scenario.from_text(json.dumps(data))):
+        assert [(link.name, link.from_, link.queue) for link in read.links] == [
+            ("a-b", "a", None),
+            ("b-a", "b", "codel"),
+        ]
+        slower = read.with_values({"links.b-a.rate": "2 Mbit/s"})
+        assert [link.rate for link in slower.links] == ["1 Mbit/s", "2 Mbit/s"]
+        assert Scenario.from_text(read.to_toml()) == read
+        assert pickle.loads(pickle.dumps(read)) == read
+
+
+def test_a_link_with_a_trace_needs_no_rate(tmp_path, monkeypatch):
+    (tmp_path / "cellular.down").write_text("1\n2\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    data = in_short_form(rate=None, opportunities={"file": "cellular.down"})
+    for read in (Scenario.from_dict(data), Scenario(**data), Scenario.from_text(json.dumps(data))):
+        assert {link["rate"] for link in read.resolved()["links"]} == {"12032 kbit/s"}
+        assert read.links[1].to_dict()["opportunities"] == {"times": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        in_short_form(duplex={"queue": {"kind": "droptail", "limit": "50 ms"}, "name": "up"}),
+        in_short_form(name="wan", duplex=False),
+        {
+            "duration": "5 s",
+            "flows": [{"name": "f", "from": "s1", "to": "d1"}],
+            "topology": {
+                "kind": "chain",
+                "hops": [{"rate": "1 Mbit/s", "delay": "1 ms", "queue": "codel"}],
+                "pairs": [[1, 2]],
+                "rtt": ["20 ms"],
+                "access_impairments": {"s1-r1": [{"kind": "bernoulli", "probability": 0.1}]},
+            },
+        },
+    ],
+)
+def test_short_forms_are_valid_by_the_schema(data):
+    validator().validate(data)
+    ends = {name: data["flows"][0][name] for name in ("name", "from", "to")}
+    Scenario.from_dict({**data, "flows": [{**ends, "source": "cbr"}]})
+
+
+def test_the_schema_rejects_short_forms_with_unknown_fields_or_kinds():
+    wrong = [in_short_form(duplex={"queues": "codel"}), in_short_form(duplx=True), in_short_form(queue="codl")]
+    topology = {"duration": "5 s", "flows": in_short_form()["flows"]}
+    wrong += [{**topology, "topology": {"kind": "dumbell"}}, topology]
+    for data in wrong:
+        with pytest.raises(jsonschema.ValidationError):
+            validator().validate(data)

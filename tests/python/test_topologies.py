@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -79,7 +80,8 @@ def test_the_links_of_a_hop_differ_where_it_says_so():
     )
     shape = topologies.chain(hops=[hop], pairs=[(1, 2)])
     forward, backward = shape.link("r1-r2"), shape.link("r2-r1")
-    assert (forward.rate, forward.delay, forward.queue) == ("2 Mbit/s", "20 ms", hop.queue)
+    default = DropTail(limit="100 packets")
+    assert (forward.rate, forward.delay, forward.queue) == ("2 Mbit/s", "20 ms", default)
     assert (backward.rate, backward.delay, backward.queue) == ("16 kbit/s", "20 ms", hop.reverse_queue)
     assert (forward.impairments, backward.impairments) == ((Forced(packets=[1]),), None)
     lossy = Hop(
@@ -243,7 +245,7 @@ def test_nodes_stamp_queueing_times_where_asked(build):
     assert stamping(build(["d1", "r2"])) == ["r2", "d1"]
     assert stamping(build("r1")) == ["r1"]
     with pytest.raises(
-        ScenarioError, match='aqt: "r9" is not accepted; expected True, False, or names among r1, r2'
+        ScenarioError, match='aqt: "r9" is not accepted; expected true, false, or names among r1, r2'
     ):
         build({"r9"})
 
@@ -269,15 +271,15 @@ HOP = Hop(rate="1 Mbit/s", delay="1 ms")
         ),
         (
             lambda: topologies.dumbbell(pairs=2, rate="1 Mbit/s", delay="1 ms", access_delay=["1 ms"]),
-            "access_delay: ['1 ms'] is not accepted; expected one value for all pairs, or a list with one per pair: 2",
+            'access_delay: ["1 ms"] is not accepted; expected one value for all pairs, or a list with one per pair: 2',
         ),
         (
             lambda: topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms", rtt=["1.5 ms"]),
-            'rtt[0]: "1.5 ms" is not accepted; expected at least 2 ms, the delays of the hops there and back',
+            'rtt.0: "1.5 ms" is not accepted; expected at least 2 ms, the delays of the hops there and back',
         ),
         (
             lambda: topologies.dumbbell(pairs=1, rate="1 Mbit/s", delay="1 ms", rtt="5 parsecs"),
-            'rtt[0]: "5 parsecs" is not accepted; expected a time such as',
+            'rtt: "5 parsecs" is not accepted; expected a time such as',
         ),
         (
             lambda: topologies.dumbbell(
@@ -291,7 +293,7 @@ HOP = Hop(rate="1 Mbit/s", delay="1 ms")
         ),
         (
             lambda: topologies.chain(hops=[HOP], pairs=[(1, 2), (1, 3)]),
-            "pairs[1]: (1, 3) is not accepted; expected two numbers of routers, each from 1 to 2",
+            "pairs.1: [1,3] is not accepted; expected two numbers of routers, each from 1 to 2",
         ),
         (
             lambda: topologies.last_hop_wireless(rtt="59 ms"),
@@ -299,17 +301,17 @@ HOP = Hop(rate="1 Mbit/s", delay="1 ms")
         ),
         (
             lambda: topologies.last_hop_wireless(cross_rtt=["30 ms"] * 4 + ["19 ms"]),
-            'cross_rtt[4]: "19 ms" is not accepted; expected at least 20 ms',
+            'cross_rtt.4: "19 ms" is not accepted; expected at least 20 ms',
         ),
-        (lambda: topologies.last_hop_wireless(reverse_rtt=["1 s"]), "reverse_rtt: ['1 s'] is not accepted"),
+        (lambda: topologies.last_hop_wireless(reverse_rtt=["1 s"]), 'reverse_rtt: ["1 s"] is not accepted'),
         (
             lambda: topologies.spread(2, "20 ms", "10 ms"),
             'longest: "10 ms" is not accepted; expected at least the shortest, 20 ms',
         ),
         (lambda: topologies.multi_bottleneck(hops=0), "hops: 0 is not accepted"),
         (lambda: topologies.satellite(pairs=0), "pairs: 0 is not accepted"),
-        (lambda: topologies.chain(hops=[], pairs=[(1, 1)]), "hops: 0 is not accepted"),
-        (lambda: topologies.chain(hops=[HOP], pairs=[]), "pairs: 0 is not accepted"),
+        (lambda: topologies.chain(hops=[], pairs=[(1, 1)]), "hops: [] is not accepted"),
+        (lambda: topologies.chain(hops=[HOP], pairs=[]), "pairs: [] is not accepted"),
         (
             lambda: topologies.chain(hops=[HOP], pairs=[(1, 2)]).link("r1-r3"),
             'link: "r1-r3" is not accepted; expected r1-r2, r2-r1, s1-r1',
@@ -445,5 +447,106 @@ def test_unknown_links_and_nodes_are_refused_with_a_near_miss():
         topologies.satellite(pairs=1, reverse_pairs=0, access_impairments={"s1-r2": LOSS})
     with pytest.raises(ScenarioError, match=r'access_changes: "r1-r2" is not accepted'):
         topologies.satellite(pairs=1, access_changes={"r1-r2": SLOWER})
-    with pytest.raises(ScenarioError, match=r'tick_phase: "s01".*did you mean `s1`'):
+    with pytest.raises(
+        ScenarioError, match=r'tick_phase: "s01" is not accepted; expected one of r1, r2, s1, d1'
+    ):
         topologies.satellite(pairs=1, reverse_pairs=0, tick_phase={"s01": "0 s"})
+
+
+FLOWS = [{"name": "f", "from": "s1", "to": "d1", "tcp": "reno"}]
+QUEUE = {"kind": "droptail", "limit": "7 packets"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "members"),
+    [
+        ("dumbbell", {"pairs": 3, "rate": "10 Mbit/s", "delay": "20 ms"}),
+        (
+            "dumbbell",
+            {
+                "pairs": 2,
+                "reverse_pairs": 1,
+                "rate": "1.6 Mbit/s",
+                "delay": "20 ms",
+                "queue": QUEUE,
+                "impairments": [{"kind": "bernoulli", "probability": 0.01}],
+                "reverse_rate": "16 kbit/s",
+                "reverse_delay": "30 ms",
+                "reverse_queue": "codel",
+                "changes": [{"at": "1 s", "rate": "1 Mbit/s"}],
+                "rtt": ["100 ms", "0.2 s", "300.5 ms"],
+                "access_rate": ["5 Mbit/s", "6 Mbit/s", "7 Mbit/s"],
+                "access_impairments": {"s1-r1": [{"kind": "forced", "packets": [3]}]},
+                "tick_phase": {"s1": "10 ms"},
+                "aqt": ["r1", "d1"],
+            },
+        ),
+        ("parking_lot", {"hops": 3, "rate": "1 Mbit/s", "delay": "10 ms", "queue": QUEUE}),
+        ("multi_bottleneck", {"hops": 2, "sender_delay": "5 ms"}),
+        ("last_hop_wireless", {"impairments": [{"kind": "forced", "packets": [7]}], "cross_rtt": "90 ms"}),
+        ("satellite", {"pairs": 2, "reverse_pairs": 1}),
+        (
+            "chain",
+            {
+                "hops": [{"rate": "1 Mbit/s", "delay": "1 ms", "reverse_queue": "codel"}],
+                "pairs": [(1, 2), (2, 1)],
+            },
+        ),
+    ],
+)
+def test_a_topology_of_a_file_is_that_of_the_builder_with_its_name(kind, members):
+    hops = {"hops": [Hop.from_dict(hop) for hop in members["hops"]]} if kind == "chain" else {}
+    built = getattr(topologies, kind)(**{**members, **hops}).scenario(duration="5 s", flows=FLOWS)
+    stated = {"duration": "5 s", "flows": FLOWS, "topology": {"kind": kind, **members}}
+    read = dumbbell.Scenario.from_dict(stated)
+    assert read == built
+    assert (read.nodes, read.links) == (built.nodes, built.links)
+    assert dumbbell.Scenario.from_text(json.dumps(stated)).links == built.links
+
+
+def test_a_topology_may_have_further_nodes_and_links():
+    shape = {"kind": "dumbbell", "pairs": 1, "rate": "1 Mbit/s", "delay": "1 ms"}
+    extra = {"from": "r2", "to": "x", "rate": "1 Mbit/s", "delay": "1 ms", "duplex": True}
+    scenario = dumbbell.Scenario.from_dict(
+        {"duration": "5 s", "topology": shape, "nodes": ["x"], "links": [extra], "flows": FLOWS}
+    )
+    assert [node.name if isinstance(node, dumbbell.Node) else node for node in scenario.nodes] == [
+        *("r1", "r2", "s1", "d1"),
+        "x",
+    ]
+    assert [link.name for link in scenario.links][-2:] == ["r2-x", "x-r2"]
+
+
+@pytest.mark.parametrize(
+    ("topology", "message"),
+    [
+        ({"kind": "dumbell"}, 'topology.kind: "dumbell" is not accepted.*did you mean `dumbbell`'),
+        ({"kind": "dumbbell", "pairs": 1}, "topology.rate: nothing is not accepted.*required"),
+        ({"kind": "dumbbell", "pairs": 0}, "topology.pairs: 0 is not accepted.*at least 1"),
+        ({"kind": "satellite", "pair": 1}, "topology.pair: this field is not accepted.*did you mean `pairs`"),
+        (
+            {"kind": "satellite", "rtt": "1 ms"},
+            'topology.rtt: "1 ms" is not accepted; expected at least 550 ms',
+        ),
+        ({"kind": "satellite", "rate": "1"}, r'links.r1-r2.rate: "1" is not accepted; expected a rate'),
+    ],
+)
+def test_errors_of_a_topology_name_its_member(topology, message):
+    with pytest.raises(ScenarioError, match=message):
+        dumbbell.Scenario.from_dict({"duration": "5 s", "flows": FLOWS, "topology": topology})
+
+
+def test_a_misspelt_topology_has_a_near_miss():
+    with pytest.raises(ScenarioError, match="did you mean `topology`"):
+        dumbbell.Scenario.from_dict({"duration": "5 s", "flows": FLOWS, "toplogy": "satellite"})
+
+
+def test_members_of_a_topology_can_be_changed():
+    stated = {"duration": "5 s", "flows": FLOWS, "topology": "satellite"}
+    scenario = dumbbell.Scenario.from_dict(stated)
+    changed = scenario.with_values({"topology.rate": "5 Mbit/s", "links.r2-r1.rate": "1 Mbit/s"})
+    rates = {link.name: link.rate for link in changed.links}
+    assert (rates["r1-r2"], rates["r2-r1"]) == ("5 Mbit/s", "1 Mbit/s")
+    built = topologies.satellite().scenario(duration="5 s", flows=FLOWS)
+    with pytest.raises(ScenarioError, match=r"topology\.rate: .* the scenario states no topology"):
+        built.with_values({"topology.rate": "5 Mbit/s"})

@@ -250,6 +250,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(hosts::load_library, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::json_of, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::written_out, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::network, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::parse_quantity, module)?)?;
     module.add_function(wrap_pyfunction!(script::script_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(script::script_files, module)?)?;

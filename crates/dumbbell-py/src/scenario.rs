@@ -2,7 +2,7 @@
 
 use crate::hosts::transports;
 use crate::refused;
-use dumbbell_sim::{Scenario, Stated};
+use dumbbell_sim::{Scenario, Stated, shorthand};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Bytes, Rate, Time, Value};
 use pyo3::exceptions::PyValueError;
@@ -43,6 +43,11 @@ impl PyStated {
         self.0.warnings()
     }
 
+    /// Whether nodes or links were stated in a short form.
+    fn has_short_forms(&self) -> bool {
+        self.0.has_short_forms()
+    }
+
     /// Whether a flow names a congestion control from outside the registry.
     fn names_external(&self) -> bool {
         self.0.names_external()
@@ -63,6 +68,21 @@ pub fn json_of(text: &str, format: &str) -> PyResult<String> {
         other => return Err(not_accepted("format", other, FORMATS)),
     };
     read.map(|value| value.to_string()).map_err(|error| refused(&error))
+}
+
+/// A scenario in JSON with nodes and links one by one in place of short forms.
+#[pyfunction]
+pub fn written_out(text: &str) -> PyResult<String> {
+    let read = Scenario::json_value(text);
+    let written = read.and_then(|value| shorthand::written_out(&value).map(|written| written.to_string()));
+    written.map_err(|error| refused(&error))
+}
+
+/// Nodes and links of a topology, both as JSON text.
+#[pyfunction]
+pub fn network(topology: &str) -> PyResult<String> {
+    let read = Scenario::json_value(topology).and_then(|table| shorthand::network(&table));
+    read.map(|network| network.to_string()).map_err(|error| refused(&error))
 }
 
 /// A quantity with its unit in whole base units: a time in ns, a rate in bit/s or a size in bytes.

@@ -2,8 +2,10 @@
 
 use crate::quantity::{Measure, Quantity};
 use crate::scenario::Scenario;
+use crate::shorthand::{self, Topology};
 use dumbbell_cc::{AlgorithmSpec, Mechanisms, SlowStartSpec};
-use dumbbell_net::{ImpairmentSpec, QueueSpec, SourceSpec, SyntheticSpec};
+use dumbbell_net::workloads::arrivals::ArrivalSpec;
+use dumbbell_net::{ImpairmentSpec, QueueSpec, SizeSpec, SourceSpec, SyntheticSpec};
 use dumbbell_tcp::config::{Rules, TcpParams};
 use dumbbell_tcp::rtt::TimerSpec;
 use dumbbell_tcp::{RecoverySpec, Tcp, TcpEventKind};
@@ -40,7 +42,10 @@ pub fn entries() -> Value {
         "queues": QueueSpec::disciplines(),
         "impairments": ImpairmentSpec::catalogue(),
         "traces": SyntheticSpec::catalogue(),
+        "topologies": Topology::catalogue(),
         "sources": SourceSpec::catalogue(),
+        "arrivals": ArrivalSpec::catalogue(),
+        "sizes": SizeSpec::catalogue(),
         "probes": probes(),
         "tcp_events": named(TcpEventKind::ALL),
     })
@@ -49,6 +54,7 @@ pub fn entries() -> Value {
 /// JSON Schema of a scenario.
 pub fn schema() -> Value {
     let mut schema = Scenario::schema();
+    shorthand::complete(&mut schema);
     if let Value::Object(members) = &mut schema {
         members.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
         members.insert("title".into(), json!("Dumbbell scenario"));

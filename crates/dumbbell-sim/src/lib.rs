@@ -17,6 +17,7 @@ pub mod paths;
 pub mod prefix;
 pub mod quantity;
 pub mod scenario;
+pub mod shorthand;
 pub mod simulation;
 pub mod stated;
 pub mod supervision;

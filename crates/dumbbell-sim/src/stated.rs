@@ -2,15 +2,20 @@
 //! scenario whose flows are bound to the hosts of these controls can run.
 
 use crate::Scenario;
+use crate::shorthand::written_out;
 use crate::transport::TransportHost;
 use dumbbell_cc::ExternalHost;
 use dumbbell_units::Value;
 use dumbbell_units::spec::SpecError;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A valid scenario whose external congestion controls may have no host here: it can be written, hashed and bound.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stated(Scenario);
+pub struct Stated {
+    scenario: Scenario,
+    has_short_forms: bool,
+}
 
 impl Stated {
     /// Reads a scenario from TOML.
@@ -28,7 +33,10 @@ impl Stated {
     ///
     /// The text is not a valid scenario.
     pub fn from_json(text: &str) -> Result<Stated, SpecError> {
-        Scenario::stated_in_json(text).map(Stated)
+        match Scenario::from_sound_json(text) {
+            Some(scenario) => Ok(Stated { scenario, has_short_forms: false }),
+            None => Stated::from_value(&Scenario::json_value(text)?),
+        }
     }
 
     /// Reads a scenario from plain data.
@@ -37,22 +45,30 @@ impl Stated {
     ///
     /// The data is not a valid scenario.
     pub fn from_value(value: &Value) -> Result<Stated, SpecError> {
-        Scenario::stated_by(value).map(Stated)
+        let written = written_out(value)?;
+        let has_short_forms = matches!(written, Cow::Owned(_));
+        let scenario = Scenario::read(&written)?;
+        Ok(Stated { scenario, has_short_forms })
     }
 
     /// See [`Scenario::to_json`].
     pub fn to_json(&self) -> String {
-        self.0.to_json()
+        self.scenario.to_json()
     }
 
     /// See [`Scenario::hash`].
     pub fn hash(&self) -> u64 {
-        self.0.hash()
+        self.scenario.hash()
     }
 
     /// See [`Scenario::warnings`].
     pub fn warnings(&self) -> Vec<String> {
-        self.0.warnings()
+        self.scenario.warnings()
+    }
+
+    /// Whether nodes or links were stated in a short form; see [`written_out`].
+    pub fn has_short_forms(&self) -> bool {
+        self.has_short_forms
     }
 
     /// The same, whose transports are bound to their hosts: versions, digests and parameters are complete.
@@ -61,7 +77,7 @@ impl Stated {
     ///
     /// A transport has no host here, or its host refuses it.
     pub fn complete(mut self, hosts: &[Arc<dyn TransportHost>]) -> Result<Stated, SpecError> {
-        for flow in &mut self.0.flows {
+        for flow in &mut self.scenario.flows {
             if let Some(transport) = &mut flow.transport {
                 transport.bind(&flow.name, hosts)?;
             }
@@ -71,7 +87,7 @@ impl Stated {
 
     /// Whether a flow names a congestion control from outside the registry.
     pub fn names_external(&self) -> bool {
-        self.0.flows.iter().any(|flow| flow.tcp.as_ref().is_some_and(|tcp| tcp.0.external.is_some()))
+        self.scenario.flows.iter().any(|flow| flow.tcp.as_ref().is_some_and(|tcp| tcp.0.external.is_some()))
     }
 
     /// The scenario with the external congestion controls of its flows bound to their hosts.
@@ -80,7 +96,7 @@ impl Stated {
     ///
     /// A control has no host here, or its host refuses it; or a transport is not bound, see [`complete`](Self::complete).
     pub fn bind(mut self, hosts: &[&dyn ExternalHost]) -> Result<Scenario, SpecError> {
-        for flow in &mut self.0.flows {
+        for flow in &mut self.scenario.flows {
             if let Some(transport) = flow.transport.as_mut().filter(|transport| transport.host().is_none()) {
                 transport.bind(&flow.name, &[])?;
             }
@@ -88,7 +104,7 @@ impl Stated {
                 external.bind(&flow.name, hosts)?;
             }
         }
-        Ok(self.0)
+        Ok(self.scenario)
     }
 }
 

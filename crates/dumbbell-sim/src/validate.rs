@@ -76,17 +76,9 @@ impl Scenario {
         })
     }
 
-    /// Reads a scenario from JSON, without binding it.
-    pub(crate) fn stated_in_json(text: &str) -> Result<Scenario, SpecError> {
-        if let Some(scenario) = Scenario::from_sound_json(text) {
-            return Ok(scenario);
-        }
-        Scenario::stated_by(&Scenario::json_value(text)?)
-    }
-
     /// Reads the elements of long lists one by one, because a tree of a hundred thousand flows would take many times
-    /// the memory of the scenario. It gives no error details; the parse into a tree does.
-    fn from_sound_json(text: &str) -> Option<Scenario> {
+    /// the memory of the scenario. It gives no error details, and knows no short forms; the parse into a tree does.
+    pub(crate) fn from_sound_json(text: &str) -> Option<Scenario> {
         let mut parts: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
         let (nodes, links, flows) = (parts.remove("nodes")?, parts.remove("links")?, parts.remove("flows")?);
         let mut rest = Members::new();
@@ -102,8 +94,8 @@ impl Scenario {
         scenario.checked().ok()
     }
 
-    /// Reads and validates a scenario, without binding it.
-    pub(crate) fn stated_by(value: &Value) -> Result<Scenario, SpecError> {
+    /// Reads and validates a scenario without short forms, without binding it.
+    pub(crate) fn read(value: &Value) -> Result<Scenario, SpecError> {
         Scenario::decode(&Node::root(value))?.checked()
     }
 

@@ -22,6 +22,7 @@ pub const MAX_FLOWS: u64 = 10_000;
 pub fn read(text: &str, own: &Own) -> Result<Scenario, SpecError> {
     let mut value = Scenario::toml_value(text)?;
     refuse_many_flows(&value)?;
+    refuse_large_topology(&value)?;
     own.complete(&mut value)?;
     Stated::from_value(&value)?.bind(&[&own.host()])
 }
@@ -47,6 +48,22 @@ fn refuse_many_flows(value: &Value) -> Result<(), SpecError> {
     Ok(())
 }
 
+/// Refuses numbers of pairs and hops before nodes and links are made of them.
+fn refuse_large_topology(value: &Value) -> Result<(), SpecError> {
+    let members = value.get("topology").and_then(Value::as_object).into_iter().flatten();
+    for (member, count) in members.filter_map(|(member, value)| Some((member, value.as_u64()?))) {
+        if count > MAX_FLOWS {
+            return Err(SpecError {
+                field: format!("topology.{member}"),
+                value: count.to_string(),
+                accepted: format!("at most {MAX_FLOWS} in a page"),
+                suggestion: None,
+            });
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +76,13 @@ mod tests {
         let flows = json!([{ "name": "one" }, { "name": "web", "count": MAX_FLOWS }]);
         let error = refuse_many_flows(&json!({ "flows": flows })).expect_err("one flow too many");
         assert_eq!((error.field.as_str(), error.value.as_str()), ("flows.web.count", "10000"));
+    }
+
+    #[test]
+    fn a_topology_with_too_many_pairs_is_refused_at_their_number() {
+        let topology = |pairs: u64| json!({ "topology": { "kind": "satellite", "pairs": pairs } });
+        assert_eq!(refuse_large_topology(&topology(MAX_FLOWS)), Ok(()));
+        let error = refuse_large_topology(&topology(MAX_FLOWS + 1)).expect_err("too many pairs");
+        assert_eq!(error.field, "topology.pairs");
     }
 }

@@ -12,6 +12,7 @@ name: ``queue="droptail"``.
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -118,7 +119,15 @@ class Scenario(Part):
     def __post_init__(self) -> None:
         super().__post_init__()
         if "stated" not in self.__dict__:
-            self.__dict__["stated"] = _stated(canonical(self.to_dict()))
+            data = self.to_dict()
+            completed = with_traces(data, Path()) or data
+            stated = _stated(canonical(completed))
+            self.__dict__["stated"] = stated
+            if stated.has_short_forms():
+                completed = _written_out(completed)
+            if completed is not data:
+                values = self.values_of({name: completed[name] for name in ("nodes", "links")})
+                self.__dict__.update(values)
 
     if not TYPE_CHECKING:
 
@@ -130,7 +139,8 @@ class Scenario(Part):
                 return self.__dict__[name]
             if document is None or name not in self.names().values():
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            made = self._of(_data_of(*document), self.stated)
+            data = _data_of(*document)
+            made = self._of(_written_out(data) if self.stated.has_short_forms() else data, self.stated)
             self.__dict__.update(made.__dict__)
             self.__dict__.pop("_document", None)
             return made.__dict__[name]
@@ -189,7 +199,12 @@ class Scenario(Part):
             raise refusal("scenario", type(data).__name__, "a table of fields", quoted=False)
         # The engine speaks first: its errors name the whole path of a field and a near miss.
         completed = _completed(plain(data, ""), Path())
-        return cls._of(completed, _stated(canonical(completed)))
+        stated = _stated(canonical(completed))
+        if not stated.has_short_forms():
+            return cls._of(completed, stated)
+        scenario = cls._of(_written_out(completed), stated)
+        scenario.__dict__["_short"] = completed
+        return scenario
 
     @classmethod
     def _of(cls, data: dict[str, Any], stated: _engine.Stated) -> Self:
@@ -246,6 +261,8 @@ class Scenario(Part):
                 return cls.from_dict(_completed(_data_of(decoded, form), Path(folder)))
             scenario = cls.__new__(cls)
             scenario.__dict__.update(stated=stated, _document=(decoded, form))
+            if stated.has_short_forms():
+                scenario.__dict__["_short"] = _data_of(decoded, form)
             return scenario
         try:
             data = _data_of(decoded, form)
@@ -336,7 +353,7 @@ class Scenario(Part):
             ``probes.0.period``, ``flows.*.tcp.mechanisms.A``. ``None`` takes a field out, so that its
             default applies. A short form on the way (``tcp = "vegas"``, ``mechanisms = "ABC"``) is written
             out first. A `Transport` in the place of a flow's ``tcp`` becomes its ``transport``, and a ``tcp``
-            replaces a transport.
+            replaces a transport. Members of a scenario's ``topology``, as ``topology.rtt``, are changed first.
 
         Raises
         ------
@@ -355,6 +372,11 @@ class Scenario(Part):
         """
         if not isinstance(values, Mapping):
             raise refusal("values", type(values).__name__, "a table of values by address", quoted=False)
+        of_topology = {address: value for address, value in values.items() if _is_of_topology(address)}
+        if of_topology:
+            rest = {address: value for address, value in values.items() if address not in of_topology}
+            changed = self._with_topology(of_topology)
+            return changed.with_values(rest) if rest else changed
         data = self.to_dict()
         resolved = self.resolved()
         # A group of flows is one table here, and as many as it has flows there.
@@ -368,6 +390,24 @@ class Scenario(Part):
             for place, new in _of_senders(address, value, values):
                 addressing.set_value(data, place, None if new is None else plain(new, place), resolved)
         return type(self).from_dict(data)
+
+    def _with_topology(self, values: Mapping[str, Any]) -> Self:
+        """Return the scenario with other members of the topology that it was read with."""
+        stated = self.__dict__.get("_short", {})
+        if "topology" not in stated:
+            accepted = "an address of nodes, links or flows: the scenario states no topology"
+            address, value = next(iter(values.items()))
+            raise refusal(address, value, accepted)
+        data = copy.deepcopy(stated)
+        if not isinstance(data["topology"], dict):
+            data["topology"] = {"kind": data["topology"]}
+        for address, value in values.items():
+            addressing.set_value(data, address, None if value is None else plain(value, address))
+        return type(self).from_dict(data)
+
+
+def _is_of_topology(address: Any) -> bool:
+    return isinstance(address, str) and address.partition(".")[0] == "topology"
 
 
 def _of_senders(address: str, value: Any, values: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -389,6 +429,11 @@ def _completed(data: dict[str, Any], folder: Path) -> dict[str, Any]:
 def _data_of(text: str, form: Form) -> Any:
     """Return what a document contains, without defaults."""
     return json.loads(_engine.json_of(text, form))
+
+
+def _written_out(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a scenario with nodes and links one by one in place of short forms."""
+    return cast(dict[str, Any], json.loads(_engine.written_out(json.dumps(data))))
 
 
 def _stated(data: dict[str, Any]) -> _engine.Stated:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
+import json
 import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar, Unpack, get_args, get_type_hints
 
-from dumbbell.errors import refusal
-from dumbbell.quantities import nanoseconds, written_time
-from dumbbell.scenario import Data, DropTail, Flow, Impairment, Link, LinkChange, Node, Queue, Scenario
+from dumbbell import _engine
+from dumbbell.errors import ScenarioError, refusal
+from dumbbell.parts import Part, plain
+from dumbbell.quantities import nanoseconds
+from dumbbell.scenario import Data, Flow, Impairment, Link, LinkChange, Node, Queue, Scenario
+from dumbbell.scenario.units import suggest_unit
 from dumbbell.shown import html_of
 
 if TYPE_CHECKING:
@@ -26,13 +29,6 @@ Discipline = str | Queue | Data
 Impairments = Sequence[str | Impairment | Data]
 Changes = Sequence[LinkChange | Data]
 Stamping = bool | str | Collection[str]
-
-# Access links are fast and never lose a packet unless the caller says otherwise: the bottleneck is where
-# things happen.
-ACCESS_RATE = "100 Mbit/s"
-ACCESS_DELAY = "0.1 ms"
-ACCESS_QUEUE = DropTail(limit="unlimited")
-BOTTLENECK_QUEUE = DropTail(limit="100 packets")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,13 +173,14 @@ class Topology:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hop:
+class Hop(Part):
     """A pair of links between two neighbouring routers; forward is from left to right.
 
     Parameters
     ----------
     rate, delay, queue
-        Transmission rate, propagation delay and queue discipline of the forward link.
+        Transmission rate, propagation delay and queue discipline of the forward link; the default queue holds 100
+        packets.
     impairments
         Impairments of the forward link.
     reverse_rate, reverse_delay, reverse_queue
@@ -196,7 +193,7 @@ class Hop:
 
     rate: str
     delay: str
-    queue: Discipline = BOTTLENECK_QUEUE
+    queue: Discipline | None = None
     impairments: Impairments | None = None
     reverse_rate: str | None = None
     reverse_delay: str | None = None
@@ -204,20 +201,6 @@ class Hop:
     reverse_impairments: Impairments | None = None
     changes: Changes | None = None
     reverse_changes: Changes | None = None
-
-    def links(self, left: str, right: str) -> tuple[Link, Link]:
-        """Return the link from `left` to `right` and the one back."""
-        forward = _link(left, right, self.rate, self.delay, self.queue, self.impairments, self.changes)
-        backward = _link(
-            right,
-            left,
-            self.rate if self.reverse_rate is None else self.reverse_rate,
-            self.delay if self.reverse_delay is None else self.reverse_delay,
-            self.queue if self.reverse_queue is None else self.reverse_queue,
-            self.reverse_impairments,
-            self.reverse_changes,
-        )
-        return forward, backward
 
 
 class AccessLinks(TypedDict, total=False):
@@ -332,54 +315,34 @@ def chain(
     >>> chain(hops=[hop] * 3, pairs=[(1, 4), (2, 1), (3, 2), (4, 3)]).path("s3", "d3")
     ('s3-r3', 'r3-r2', 'r2-d3')
     """
-    _check_pairs(hops, pairs)
-    routers = [f"r{number}" for number in range(1, len(hops) + 2)]
-    hosts = [f"{end}{number}" for number in range(1, len(pairs) + 1) for end in "sd"]
-    links = [link for ends, hop in zip(pairwise(routers), hops, strict=True) for link in hop.links(*ends)]
-    links += _access_links(hops, pairs, access)
-    phase_of = _by_name("tick_phase", access.get("tick_phase"), routers + hosts)
-    nodes = [Node(name=name, tick_phase=phase_of.get(name)) for name in routers + hosts]
-    return Topology(nodes=_stamping(nodes, aqt), links=tuple(links))
+    return built("chain", locals())
 
 
-def _check_pairs(hops: Sequence[Hop], pairs: Sequence[tuple[int, int]]) -> None:
-    if not hops:
-        raise refusal("hops", len(hops), "at least one hop, between two routers")
-    if not pairs:
-        raise refusal("pairs", len(pairs), "at least one pair of hosts")
-    last = len(hops) + 1
-    for index, pair in enumerate(pairs):
-        if len(pair) != 2 or not all(1 <= number <= last for number in pair):
-            raise refusal(f"pairs[{index}]", pair, f"two numbers of routers, each from 1 to {last}")
+def built(kind: str, arguments: Mapping[str, Any]) -> Topology:
+    """Return the topology that the engine builds from the name of a shape.
 
+    Parameters
+    ----------
+    kind
+        The name.
+    arguments
+        The arguments of its builder, with those of access links as ``access``; what is ``None`` has its default.
 
-def _access_links(hops: Sequence[Hop], pairs: Sequence[tuple[int, int]], access: Access) -> list[Link]:
-    """Return the links of all hosts, there and back."""
-    rates = per_pair("access_rate", access.get("access_rate", ACCESS_RATE), len(pairs))
-    delays = _delays_of_ends(hops, pairs, access)
-    queue = access.get("access_queue", ACCESS_QUEUE)
-    links: list[Link] = []
-    for number, (pair, rate, ends) in enumerate(zip(pairs, rates, delays, strict=True), start=1):
-        for host, router, delay in zip((f"s{number}", f"d{number}"), pair, ends, strict=True):
-            links.append(_link(host, f"r{router}", rate, delay, queue))
-            links.append(_link(f"r{router}", host, rate, delay, queue))
-    names = [link.name for link in links]
-    impaired = _by_name("access_impairments", access.get("access_impairments"), names)
-    changed = _by_name("access_changes", access.get("access_changes"), names)
-    return [
-        dataclasses.replace(link, impairments=impaired.get(link.name), changes=changed.get(link.name))
-        for link in links
-    ]
-
-
-def _by_name(field: str, value: Any, names: Sequence[str]) -> Mapping[str, Any]:
-    """Return the value for each of `names`, from one value for all or from a mapping by name."""
-    if not isinstance(value, Mapping):
-        return dict.fromkeys(names, value)
-    for name in value:
-        if name not in names:
-            raise refusal(field, name, f"names among {', '.join(names)}", names=names)
-    return value
+    Raises
+    ------
+    ScenarioError
+        A member is not accepted.
+    """
+    members = {name: value for name, value in arguments.items() if name != "access"} | arguments["access"]
+    stated = {name: list(value) if isinstance(value, Set) else value for name, value in members.items()}
+    try:
+        network = json.loads(_engine.network(json.dumps(plain({"kind": kind, **stated}, ""))))
+    except ScenarioError as error:
+        suggest_unit(error)
+        raise
+    return Topology(
+        nodes=tuple(map(Node.from_dict, network["nodes"])), links=tuple(map(Link.from_dict, network["links"]))
+    )
 
 
 def counted(field: str, value: int, least: int) -> int:
@@ -397,108 +360,3 @@ def counted(field: str, value: int, least: int) -> int:
     if number < least:
         raise refusal(field, value, f"a whole number of at least {least}")
     return number
-
-
-def _link(
-    start: str,
-    end: str,
-    rate: str,
-    delay: str,
-    queue: Discipline,
-    impairments: Impairments | None = None,
-    changes: Changes | None = None,
-) -> Link:
-    return Link(
-        name=f"{start}-{end}",
-        from_=start,
-        to=end,
-        rate=rate,
-        delay=delay,
-        queue=queue,
-        impairments=impairments,
-        changes=changes,
-    )
-
-
-def _stamping(nodes: Sequence[Node], aqt: Stamping) -> tuple[Node, ...]:
-    """Return the nodes with those stamping queueing times that `aqt` names."""
-    known = dict.fromkeys(node.name for node in nodes)
-    every = known if aqt is True else {}
-    named = every if isinstance(aqt, bool) else dict.fromkeys([aqt] if isinstance(aqt, str) else aqt)
-    for name in named:
-        if name not in known:
-            raise refusal("aqt", name, f"True, False, or names among {', '.join(known)}", names=known)
-    return tuple(dataclasses.replace(node, aqt=True) if node.name in named else node for node in nodes)
-
-
-def per_pair(field: str, value: str | Sequence[str], count: int) -> list[str]:
-    """Return one text for each pair.
-
-    Raises
-    ------
-    ScenarioError
-        There are not as many as pairs.
-    """
-    if isinstance(value, str):
-        return [value] * count
-    given = list(value)
-    if len(given) != count:
-        raise refusal(field, given, f"one value for all pairs, or a list with one per pair: {count}")
-    return given
-
-
-def access_delays(rtt: str, crossed_ns: int, field: str) -> tuple[str, str]:
-    """Return the delays of a sender's and a receiver's links for a round-trip time.
-
-    Parameters
-    ----------
-    rtt
-        The round-trip propagation delay.
-    crossed_ns
-        The part of the links between routers, in both directions, in nanoseconds.
-    field
-        Where the round-trip time was found, for the error.
-
-    Raises
-    ------
-    ScenarioError
-        It is not a time, or shorter than the path.
-    """
-    left = nanoseconds(rtt, field) - crossed_ns
-    if left < 0:
-        raise refusal(
-            field, rtt, f"at least {written_time(crossed_ns)}, the delays of the hops there and back"
-        )
-    # An odd nanosecond is lost: the two links of a host have one delay.
-    one_way = left // 2
-    return written_time(one_way // 2), written_time(one_way - one_way // 2)
-
-
-def _delays_of_ends(
-    hops: Sequence[Hop], pairs: Sequence[tuple[int, int]], access: Access
-) -> list[tuple[str, str]]:
-    """Return the delays of a sender's and of a receiver's links, for each pair."""
-    rtt = access.get("rtt")
-    count = len(pairs)
-    if rtt is None:
-        both = per_pair("access_delay", access.get("access_delay", ACCESS_DELAY), count)
-        sender = access.get("sender_delay")
-        receiver = access.get("receiver_delay")
-        return list(
-            zip(
-                both if sender is None else per_pair("sender_delay", sender, count),
-                both if receiver is None else per_pair("receiver_delay", receiver, count),
-                strict=True,
-            )
-        )
-    for field in ("access_delay", "sender_delay", "receiver_delay"):
-        if access.get(field) is not None:
-            raise refusal(field, str(access.get(field)), "no value together with rtt, which sets the delays")
-    delays = []
-    for index, ((enter, leave), time) in enumerate(zip(pairs, per_pair("rtt", rtt, count), strict=True)):
-        crossed = hops[min(enter, leave) - 1 : max(enter, leave) - 1]
-        crossed_ns = sum(
-            nanoseconds(link.delay, "delay") for hop in crossed for link in hop.links("r1", "r2")
-        )
-        delays.append(access_delays(time, crossed_ns, f"rtt[{index}]"))
-    return delays

@@ -89,6 +89,18 @@ function alternatives(schema) {
   return [schema];
 }
 
+/** The schema with the definitions that it refers to in their places. */
+export function withDefinitions(schema) {
+  const written = (node) => {
+    if (Array.isArray(node)) return node.map(written);
+    if (node === null || typeof node !== "object") return node;
+    const { $ref: reference, ...rest } = node;
+    const found = reference ? schema.$defs[reference.replace("#/$defs/", "")] : {};
+    return { ...found, ...Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, written(value)])) };
+  };
+  return written(schema);
+}
+
 /** The schemas of the tables at a path. */
 export function tablesAt(schema, path) {
   const inside = (tables, step) => tables.flatMap((table) => alternatives(table.properties?.[step]));

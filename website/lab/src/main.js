@@ -1,4 +1,5 @@
 // The page: the text of the scenario is its only state, beside seed and run number.
+import { withDefinitions } from "./complete.js";
 import { Controls, groupOf } from "./controls.js";
 import { diagnostic, warningDiagnostics } from "./diagnostics.js";
 import { editor, scriptEditor } from "./editor.js";
@@ -402,7 +403,7 @@ async function begin() {
   window.addEventListener("hashchange", () => open(location.hash));
   paint();
   const described = await ask("describe");
-  state.schema = described.schema;
+  state.schema = withDefinitions(described.schema);
   controls.describe(described);
   await open(location.hash);
   document.documentElement.dataset.ready = "true";
