@@ -64,6 +64,16 @@ def test_validate_says_of_each_file_whether_it_is_valid(tmp_path, file, two_host
 
 
 def test_validate_lists_settings_without_effect(tmp_path, two_hosts):
+def test_limits_in_bdp_are_printed_in_packets(tmp_path, two_hosts):
+    file = tmp_path / "bdp.toml"
+    file.write_text(two_hosts.with_values({"links.r1-r2.queue.limit": "1 BDP"}).to_toml(), encoding="utf-8")
+    (meaning,) = Scenario.from_toml(file).derived_limits
+    assert meaning.startswith("r1-r2: 1 BDP = ")
+    assert f"{file}: {meaning}\n" in invoke("validate", file).stdout
+    assert json.loads(invoke("validate", file, "--json").stdout)[0]["derived_limits"] == [meaning]
+    assert f"{meaning}\n" in invoke("run", file).stdout
+
+
     late = tmp_path / "late.toml"
     late.write_text(two_hosts.with_values({"flows.fg.start": "20 s"}).to_toml(), encoding="utf-8")
     result = invoke("validate", late)

@@ -689,3 +689,17 @@ def test_the_schema_rejects_short_forms_with_unknown_fields_or_kinds():
     for data in wrong:
         with pytest.raises(jsonschema.ValidationError):
             validator().validate(data)
+
+
+def test_limits_in_bdp_follow_the_values_of_a_sweep():
+    queue = {"kind": "droptail", "limit": "1 BDP"}
+    base = Scenario.from_dict(in_short_form(delay="30 ms", queue=queue))
+    faster = base.with_values({"links.*.rate": "4 Mbit/s"})
+    limits = [one.resolved()["links"][0]["queue"]["limit"] for one in (base, faster)]
+    # 1 Mbit/s x 60 ms = 7500 bytes.
+    assert limits == ["5 packets", "20 packets"]
+    assert base.links[0].queue.limit == "1 BDP"
+    assert [text.partition(" (")[0] for text in faster.derived_limits] == [
+        "a-b: 1 BDP = 20 packets of 1500 bytes",
+        "b-a: 1 BDP = 20 packets of 1500 bytes",
+    ]

@@ -43,6 +43,11 @@ impl PyStated {
         self.0.warnings()
     }
 
+    /// What limits of queues mean that were stated as times or in BDP, one sentence each.
+    fn derived_limits(&self) -> Vec<String> {
+        self.0.derived_limits().iter().map(ToString::to_string).collect()
+    }
+
     /// Whether nodes or links were stated in a short form.
     fn has_short_forms(&self) -> bool {
         self.0.has_short_forms()

@@ -2,6 +2,7 @@
 //! scenario whose flows are bound to the hosts of these controls can run.
 
 use crate::Scenario;
+use crate::shorthand::limits::{self, Derived};
 use crate::shorthand::written_out;
 use crate::transport::TransportHost;
 use dumbbell_cc::ExternalHost;
@@ -10,10 +11,12 @@ use dumbbell_units::spec::SpecError;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A valid scenario whose external congestion controls may have no host here: it can be written, hashed and bound.
+/// A valid scenario whose external congestion controls may have no host here: it can be written, hashed and bound. Beside
+/// it is what limits mean that were stated as times or multiples of the bandwidth-delay product.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stated {
     scenario: Scenario,
+    derived_limits: Vec<Derived>,
     has_short_forms: bool,
 }
 
@@ -34,7 +37,7 @@ impl Stated {
     /// The text is not a valid scenario.
     pub fn from_json(text: &str) -> Result<Stated, SpecError> {
         match Scenario::from_sound_json(text) {
-            Some(scenario) => Ok(Stated { scenario, has_short_forms: false }),
+            Some(scenario) => Ok(Stated { scenario, derived_limits: Vec::new(), has_short_forms: false }),
             None => Stated::from_value(&Scenario::json_value(text)?),
         }
     }
@@ -47,8 +50,11 @@ impl Stated {
     pub fn from_value(value: &Value) -> Result<Stated, SpecError> {
         let written = written_out(value)?;
         let has_short_forms = matches!(written, Cow::Owned(_));
-        let scenario = Scenario::read(&written)?;
-        Ok(Stated { scenario, has_short_forms })
+        let (scenario, derived_limits) = match limits::derived(&written)? {
+            Some((value, derived)) => (Scenario::read(&value)?, derived),
+            None => (Scenario::read(&written)?, Vec::new()),
+        };
+        Ok(Stated { scenario, derived_limits, has_short_forms })
     }
 
     /// See [`Scenario::to_json`].
@@ -64,6 +70,12 @@ impl Stated {
     /// See [`Scenario::warnings`].
     pub fn warnings(&self) -> Vec<String> {
         self.scenario.warnings()
+    }
+
+    /// What limits of queues mean that were stated as times or multiples of the bandwidth-delay product, in the order of
+    /// links.
+    pub fn derived_limits(&self) -> &[Derived] {
+        &self.derived_limits
     }
 
     /// Whether nodes or links were stated in a short form; see [`written_out`].

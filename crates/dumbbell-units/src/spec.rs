@@ -797,7 +797,8 @@ impl Field for Limit {
         json!(self.to_string())
     }
     fn accepted() -> String {
-        "\"10 packets\", \"15 kB\" or \"unlimited\", at least 1".into()
+        "\"10 packets\", \"15 kB\", \"0.5 BDP\", \"1 BDP of 40 ms\", \"50 ms\" or \"unlimited\", above 0"
+            .into()
     }
     fn schema() -> Value {
         json!({ "type": "string", "x-quantity": Self::accepted() })

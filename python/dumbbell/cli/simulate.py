@@ -340,6 +340,8 @@ def _print_tables(result: Run) -> None:
 def _says_something(value: Any) -> bool:
     return value is not None and value != 0 and value == value
 
+    for text in result.scenario.derived_limits:
+        say(text)
 
 def _title(result: Run) -> str:
     return result.scenario.name or "unnamed scenario"

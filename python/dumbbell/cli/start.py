@@ -91,6 +91,8 @@ def validate(
         for name in one.not_loaded:
             note(
                 f"note: {one.file}: the code of {name} was not loaded, so its parameters and probes are not checked; "
+        for text in one.scenario.derived_limits:
+            say(f"{one.file}: {text}")
                 f"add --allow {shlex.quote(name)} if you trust it"
             )
         for text in one.scenario.warnings:
@@ -119,6 +121,7 @@ class _Judged:
             "warnings": [] if found is None else [*found.warnings],
             "not_loaded": [*self.not_loaded],
         }
+            "derived_limits": [] if found is None else [*found.derived_limits],
 
 
 def _judged(file: Path) -> _Judged:

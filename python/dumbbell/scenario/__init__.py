@@ -5,7 +5,8 @@ and probes. The engine owns its schema; the classes here add types and documenta
 has the engine's default, shown by ``dumbbell list`` and ``dumbbell schema``.
 
 Every quantity is written with its unit: times as ``"20 ms"``, rates as ``"1.6 Mbit/s"``, sizes as ``"1
-MiB"``, ``"10 packets"`` or ``"2 segments"``. Wherever a builder is accepted, a plain mapping of the same form is
+MiB"``, ``"10 packets"`` or ``"2 segments"``. The limit of a queue may also be a time or a multiple of the
+bandwidth-delay product, as ``"50 ms"`` or ``"0.5 BDP"``. Wherever a builder is accepted, a plain mapping of the same form is
 accepted too, so components known only to the engine can be used. A component with all its defaults may be given by
 name: ``queue="droptail"``.
 """
@@ -329,6 +330,21 @@ class Scenario(Part):
         `dumbbell.run` and `dumbbell.run_many` warn of it.
         """
         return tuple(self.stated.warnings())
+
+    @cached_property
+    def derived_limits(self) -> tuple[str, ...]:
+        """What limits of queues mean that are stated as times or multiples of the BDP, one sentence each.
+
+        Examples
+        --------
+        >>> from dumbbell import DropTail, Flow, topologies
+        >>> queue = DropTail(limit="1 BDP")
+        >>> shape = topologies.dumbbell(pairs=1, rate="10 Mbit/s", delay="40 ms", queue=queue, rtt="100 ms")
+        >>> shape.scenario(duration="10 s", flows=[Flow(name="f", from_="s1", to="d1")]).derived_limits
+        ('r1-r2: 1 BDP = 83 packets of 1500 bytes (10 Mbit/s x 100 ms)', 'r2-r1: 1 BDP = 83 packets of 1500 bytes \
+(10 Mbit/s x 100 ms)')
+        """
+        return tuple(self.stated.derived_limits())
 
     @cached_property
     def hash(self) -> str:

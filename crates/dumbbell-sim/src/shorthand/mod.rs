@@ -1,5 +1,6 @@
 //! Short forms in a scenario, which are written out before it is read.
 
+pub mod limits;
 mod links;
 mod row;
 mod schema;
@@ -18,7 +19,7 @@ use std::borrow::Cow;
 /// The member that states the shape of a network.
 const TOPOLOGY: &str = "topology";
 
-/// The scenario with all nodes and links one by one.
+/// The scenario with all nodes and links one by one. Limits of queues remain as they are stated.
 ///
 /// # Errors
 ///
