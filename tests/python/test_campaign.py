@@ -149,15 +149,37 @@ def test_a_campaign_may_have_no_axes(base, tmp_path):
     assert len(wanted.frame("flows")) == 3
 
 
-def test_tables_are_shown_as_json(base, tmp_path):
+def test_tables_are_shown_by_their_names_and_members(base, tmp_path):
     wanted = Campaign(
         base,
         {"flows.fg.tcp": ["vegas", {"variant": "vegas", "congestion": {"name": "vegas", "alpha": 2}}]},
         store=tmp_path,
     )
-    assert wanted.points[1].parameters["flows.fg.tcp"] == (
-        '{"variant": "vegas", "congestion": {"name": "vegas", "alpha": 2}}'
-    )
+    assert wanted.points[1].parameters["flows.fg.tcp"] == "vegas (congestion = vegas (alpha = 2))"
+
+
+@pytest.mark.parametrize(
+    "axis",
+    [
+        {"slow": {"variant": "vegas", "mss": "536 bytes"}, "Reno": "reno"},
+        [
+            {"label": "slow", "value": {"variant": "vegas", "mss": "536 bytes"}},
+            {"label": "Reno", "value": "reno"},
+        ],
+    ],
+)
+def test_values_of_an_axis_are_shown_by_their_labels(base, tmp_path, axis):
+    wanted = Campaign(base, {"flows.fg.tcp": axis}, store=tmp_path)
+    assert [point.parameters["flows.fg.tcp"] for point in wanted.points] == ["slow", "Reno"]
+    assert wanted.points[0].scenario.flows[0].tcp.mss == "536 bytes"
+
+
+def test_labels_of_an_axis_differ(base, tmp_path):
+    axis = [{"label": "one", "value": "reno"}, {"label": "one", "value": "vegas"}]
+    with pytest.raises(
+        ScenarioError, match=r'axes\.flows\.fg\.tcp: "one" is not accepted; expected different labels'
+    ):
+        Campaign(base, {"flows.fg.tcp": axis}, store=tmp_path)
 
 
 def test_an_axis_of_another_grid_is_shown_as_the_base_states_it_or_else_with_its_default(base, tmp_path):

@@ -97,7 +97,7 @@ def test_jobs_carry_parameters_into_every_frame(two_hosts):
     assert runs.flows.ms.tolist()[:2] == [10, 20]
     assert np.isnan(runs.flows.ms[2])
     assert runs.flows.note.isna().tolist() == [True, True, False]
-    assert runs.flows.note[2] == '["a"]'
+    assert runs.flows.note[2] == "[a]"
     assert set(runs.traces["cwnd"].columns) == {"job", "ms", "note", "time_s", "name", "value"}
     assert runs.only_completed().flows.ms.tolist()[:2] == [10, 20]
     # Without parameters, frames are as the engine returns them.

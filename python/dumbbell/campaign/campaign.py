@@ -121,7 +121,7 @@ class Campaign:
         The base scenario, its file, or a table of its fields: see `Scenario.of`.
     axes : mapping of str to iterable, optional
         Values by address, as ``{"links.r1-r2.rate": ["1 Mbit/s", "2 Mbit/s"]}``. Addresses are those of
-        `Scenario.with_values`. Every combination is a point.
+        `Scenario.with_values`. Every combination is a point. For labels of values, see `sweep`.
     runs : int or iterable of int
         Replications of each point: their number, or a list of run numbers.
     seed : int

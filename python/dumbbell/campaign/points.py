@@ -10,7 +10,7 @@ from typing import Any
 from dumbbell.addressing import value_at
 from dumbbell.arguments import MOST_RUNS
 from dumbbell.errors import ScenarioError, refusal
-from dumbbell.parameters import shown
+from dumbbell.parameters import Labelled, shown
 from dumbbell.parts import plain
 from dumbbell.scenario import Data, Scenario
 
@@ -24,7 +24,7 @@ class Grid:
     Parameters
     ----------
     axes
-        Values by the addresses they are set at.
+        Values by the addresses they are set at; one with a label is a `Labelled`.
     runs
         Numbers of the replications.
     """
@@ -40,7 +40,8 @@ class Point:
     Parameters
     ----------
     parameters
-        The values of the axes as the frames show them: a table is JSON text, a field that is not set is ``None``.
+        The values of the axes as the frames show them: by their label, a table as text, and ``None`` for a field that
+        is not set.
     scenario
         The scenario of the point.
     runs
@@ -64,9 +65,10 @@ def grid_of(axes: Mapping[str, Iterable[Any]], runs: int | Iterable[int]) -> Gri
         raise refusal("axes", type(axes).__name__, "a table of lists of values by addresses")
     listed: dict[str, tuple[Any, ...]] = {}
     for address, values in axes.items():
-        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-            raise refusal(f"axes.{address}", plain(values, str(address)), "a list of values")
-        listed[str(address)] = tuple(values)
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            accepted = "a list of values, or a table of values by labels"
+            raise refusal(f"axes.{address}", plain(values, str(address)), accepted)
+        listed[str(address)] = _labelled(str(address), values)
         if not listed[str(address)]:
             raise refusal(f"axes.{address}", "[]", "at least one value", quoted=False)
     size = 1
@@ -77,6 +79,25 @@ def grid_of(axes: Mapping[str, Iterable[Any]], runs: int | Iterable[int]) -> Gri
             "axes", f"{size} points", f"at most {MOST_POINTS}", problem="are too many", quoted=False
         )
     return Grid(listed, replications(runs))
+
+
+def _labelled(address: str, values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the values of an axis; those in a table by labels, and those that state one, are `Labelled`."""
+    if isinstance(values, Mapping):
+        found: list[Any] = [Labelled(str(label), value) for label, value in values.items()]
+    else:
+        found = [
+            Labelled(str(value["label"]), value["value"])
+            if isinstance(value, Mapping) and set(value) == {"label", "value"}
+            else value
+            for value in values
+        ]
+    labels = [value.label for value in found if isinstance(value, Labelled)]
+    for label in labels:
+        if not label or labels.count(label) > 1:
+            accepted = "different labels, of at least one character"
+            raise refusal(f"axes.{address}", label, accepted)
+    return tuple(found)
 
 
 def replications(runs: int | Iterable[int]) -> tuple[int, ...]:
@@ -136,8 +157,9 @@ def points_of(base: Scenario, grids: Sequence[Grid]) -> list[Point]:
 def _changed(base: Scenario, changes: Mapping[str, Any]) -> Scenario:
     if not changes:
         return base
+    values = {name: value.value if isinstance(value, Labelled) else value for name, value in changes.items()}
     try:
-        return base.with_values(changes)
+        return base.with_values(values)
     except ScenarioError as error:
         stated = ", ".join(f"{name} = {shown(value, name)!r}" for name, value in changes.items())
         refused = ScenarioError(f"axes: {stated}: {error}")

@@ -37,7 +37,9 @@ def sweep(
         The scenario that varies, see `Scenario.of`.
     axes : mapping of str to iterable
         Values by address, as ``{"links.r1-r2.rate": ["1 Mbit/s", "2 Mbit/s"]}``; see `Scenario.with_values`. Every
-        combination is a point.
+        combination is a point. Frames and plots show a value by its label if the axis is a table of values by labels,
+        as ``{"flows.fg.tcp": {"no pacing": Tcp(variant="bbr", pacing=...), "Reno": "reno"}}``. Without labels, they
+        show a table by its kind and members, and a control in Python by the name of its class.
     runs : int or iterable of int
         Replications of each point: their number, or a list of run numbers.
     seed : int
