@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -63,7 +64,6 @@ def test_validate_says_of_each_file_whether_it_is_valid(tmp_path, file, two_host
     assert judged[0]["hash"] == two_hosts.hash
 
 
-def test_validate_lists_settings_without_effect(tmp_path, two_hosts):
 def test_limits_in_bdp_are_printed_in_packets(tmp_path, two_hosts):
     file = tmp_path / "bdp.toml"
     file.write_text(two_hosts.with_values({"links.r1-r2.queue.limit": "1 BDP"}).to_toml(), encoding="utf-8")
@@ -74,6 +74,7 @@ def test_limits_in_bdp_are_printed_in_packets(tmp_path, two_hosts):
     assert f"{meaning}\n" in invoke("run", file).stdout
 
 
+def test_validate_lists_settings_without_effect(tmp_path, two_hosts):
     late = tmp_path / "late.toml"
     late.write_text(two_hosts.with_values({"flows.fg.start": "20 s"}).to_toml(), encoding="utf-8")
     result = invoke("validate", late)
@@ -134,3 +135,36 @@ def test_a_text_is_read_as_a_file_is(two_hosts):
         Scenario.from_text(b"\xff\xfe")
     with pytest.raises(dumbbell.ScenarioError):
         Scenario.from_text("duration = ", source="mine")
+
+
+def test_set_changes_values_by_address(tmp_path, file, two_hosts):
+    arguments = ["--set", "flows.fg.tcp=vegas", "--set", "links.*.delay=5 ms", "--set", 'duration="5 s"']
+    changed = two_hosts.with_values({"flows.fg.tcp": "vegas", "links.*.delay": "5 ms", "duration": "5 s"})
+    summary = json.loads(invoke("run", file, *arguments, "--json").stdout)
+    assert summary["fingerprint"] == dumbbell.run(changed).fingerprint
+    judged = json.loads(invoke("validate", file, *arguments, "--json").stdout)
+    assert judged[0]["hash"] == changed.hash
+    found = json.loads(invoke("why", file, *arguments, "--flow", "fg", "--at", "1s", "--json").stdout)
+    assert found == dumbbell.run(changed).why("fg", at="1s").to_dict()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("flows.fg.sorce=cbr", "flows.fg.sorce: this field is not accepted.*did you mean `source`"),
+        ("flow.fg.tcp=bbr", "flow: this field is not accepted.*did you mean `flows`"),
+        ("links.r1-r3.rate=1 Mbit/s", 'links: "r1-r3" is not an item here.*did you mean `r1-r2`'),
+        ("flows.fg.tcp=bbbr", 'flows.fg.tcp: "bbbr" is not accepted.*did you mean `bbr`'),
+        ("flows.fg.tcp", '--set: "flows.fg.tcp" is not accepted; expected an address and a value'),
+        ("=bbr", '--set: "=bbr" is not accepted'),
+    ],
+)
+def test_a_wrong_address_or_value_of_set_is_refused(file, text, expected):
+    result = invoke("run", file, "--set", text)
+    assert result.exit_code == 2
+    assert re.search(expected, result.stderr.replace("\n", " ")), result.stderr
+
+
+def test_an_address_is_set_once(file):
+    result = invoke("run", file, "--set", "duration=5 s", "--set", "duration=6 s")
+    assert (result.exit_code, "expected one value of duration" in result.stderr) == (2, True)

@@ -31,6 +31,15 @@ File = Annotated[
         metavar="FILE", help="Scenario file, TOML or JSON; - for standard input.", show_default=False
     ),
 ]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="ADDRESS=VALUE",
+        help='Change a value of FILE, such as flows.f.tcp=bbr, links.*.delay=5ms or links.r1-r2.queue.limit="1 BDP"; may '
+        "be repeated.",
+    ),
+]
 Algorithm = Annotated[
     str,
     typer.Argument(

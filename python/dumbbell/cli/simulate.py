@@ -8,14 +8,16 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dumbbell import permission
-from dumbbell.cli.options import Allow, File, Json, RunNumber, Seed, folder
+from dumbbell.cli.options import Allow, File, Json, RunNumber, Seed, Set, folder
 from dumbbell.cli.progress import running
 from dumbbell.cli.refusals import note, say, say_json
+from dumbbell.cli.settings import changes
 from dumbbell.cli.tables import Column, console, in_large_units, in_one_line, print_table
 from dumbbell.engine import catalogue
 from dumbbell.errors import ScenarioError, ScenarioWarning, refusal
@@ -27,13 +29,16 @@ from dumbbell.scenario import LARGEST_FILE_BYTES, Scenario
 from dumbbell.senders import senders
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 # The arguments of `run` that say which packets and events are written.
 Capture = dict[str, Any]
 
 # In place of the file of a picture: it is drawn with characters.
 TERMINAL = "-"
+
+# Values that differ from those of a file, if none do.
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 # In place of a scenario file.
 STANDARD_INPUT = "-"
@@ -118,6 +123,7 @@ WatchOption = Annotated[bool, typer.Option("--watch", help="Run again whenever F
 
 def simulate(
     file: File,
+    changed: Set = None,
     seed: Seed = 1,
     run: RunNumber = 0,
     json_output: Json = False,
@@ -143,11 +149,13 @@ def simulate(
         picture_format(plot)
     if watch and is_standard_input(file):
         raise refusal("--watch", str(file), "a file, whose changes can be seen")
+    values = changes(changed)
     while True:
         seen = _state(file)
         try:
             _simulate(
                 file,
+                values,
                 seed=seed,
                 run=run,
                 json_output=json_output,
@@ -181,6 +189,7 @@ def _state(file: Path) -> tuple[int, int] | None:
 
 def _simulate(
     file: Path,
+    values: Mapping[str, Any],
     *,
     seed: int,
     run: int,
@@ -190,7 +199,7 @@ def _simulate(
     plot: str | None,
     capture: Capture,
 ) -> None:
-    scenario = read_scenario(file)
+    scenario = read_scenario(file, values)
     # What cannot be written is found out now rather than after a long run.
     if csv is not None:
         make_folder(csv)
@@ -247,8 +256,15 @@ def is_standard_input(file: Path) -> bool:
     return str(file) == STANDARD_INPUT
 
 
-def read_scenario(file: Path) -> Scenario:
+def read_scenario(file: Path, values: Mapping[str, Any] = NOTHING) -> Scenario:
     """Return the scenario in a file, or on standard input if the file is ``-``.
+
+    Parameters
+    ----------
+    file
+        The file.
+    values
+        Values that differ, by address; see `Scenario.with_values`.
 
     Raises
     ------
@@ -271,8 +287,10 @@ def read_scenario(file: Path) -> Scenario:
         name = str(file)
     try:
         if is_standard_input(file):
-            return Scenario.from_text(sys.stdin.buffer.read(LARGEST_FILE_BYTES + 1), source=name)
-        return Scenario.from_file(file)
+            scenario = Scenario.from_text(sys.stdin.buffer.read(LARGEST_FILE_BYTES + 1), source=name)
+        else:
+            scenario = Scenario.from_file(file)
+        return scenario.with_values(values) if values else scenario
     except ScenarioError as error:
         text = str(error)
         raise ScenarioError(text if text.startswith(name) else f"{name}: {text}") from None
@@ -322,6 +340,8 @@ def _print_tables(result: Run) -> None:
         f"{_title(result)}: seed {result.seed}, run {result.run}, {result.simulated_s:g} s simulated, "
         f"{result.events} events, fingerprint {result.fingerprint}"
     )
+    for text in result.scenario.derived_limits:
+        say(text)
     left_out: list[str] = []
     for columns, records in (
         (FLOW_COLUMNS, result.rows("flows")),
@@ -340,8 +360,6 @@ def _print_tables(result: Run) -> None:
 def _says_something(value: Any) -> bool:
     return value is not None and value != 0 and value == value
 
-    for text in result.scenario.derived_limits:
-        say(text)
 
 def _title(result: Run) -> str:
     return result.scenario.name or "unnamed scenario"

@@ -6,7 +6,7 @@ import json
 import shlex
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -16,8 +16,9 @@ import typer
 
 from dumbbell import engine, permission
 from dumbbell.checkout import folder_of
-from dumbbell.cli.options import Allow
+from dumbbell.cli.options import Allow, Set
 from dumbbell.cli.refusals import UNFINISHED, note, say, say_json
+from dumbbell.cli.settings import changes
 from dumbbell.cli.simulate import is_standard_input, read_scenario
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.files import write_text
@@ -70,6 +71,7 @@ def validate(
             metavar="FILE...", help="Scenario files, TOML or JSON; - for standard input.", show_default=False
         ),
     ],
+    changed: Set = None,
     allow: Allow = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print a JSON list with a table per file.")
@@ -80,7 +82,8 @@ def validate(
     Code that a file names is not loaded unless it is allowed; its parameters and probes are then not checked.
     """
     permission.allow(*allow or ())
-    found = [_judged(file) for file in files]
+    values = changes(changed)
+    found = [_judged(file, values) for file in files]
     if json_output:
         say_json([one.to_dict() for one in found], indent=2)
     for one in found if not json_output else ():
@@ -88,11 +91,11 @@ def validate(
             note(f"error: {one.error}")
             continue
         say(f"{one.file}: valid, {len(one.scenario.flows)} flows, {len(one.scenario.links)} links")
+        for text in one.scenario.derived_limits:
+            say(f"{one.file}: {text}")
         for name in one.not_loaded:
             note(
                 f"note: {one.file}: the code of {name} was not loaded, so its parameters and probes are not checked; "
-        for text in one.scenario.derived_limits:
-            say(f"{one.file}: {text}")
                 f"add --allow {shlex.quote(name)} if you trust it"
             )
         for text in one.scenario.warnings:
@@ -118,17 +121,17 @@ class _Judged:
             "error": self.error,
             # That of a control includes its code.
             "hash": None if found is None or self.not_loaded else found.hash,
+            "derived_limits": [] if found is None else [*found.derived_limits],
             "warnings": [] if found is None else [*found.warnings],
             "not_loaded": [*self.not_loaded],
         }
-            "derived_limits": [] if found is None else [*found.derived_limits],
 
 
-def _judged(file: Path) -> _Judged:
+def _judged(file: Path, values: Mapping[str, Any]) -> _Judged:
     name = "standard input" if is_standard_input(file) else str(file)
     try:
         with permission.without_loading() as not_loaded:
-            return _Judged(file=name, scenario=read_scenario(file), not_loaded=not_loaded)
+            return _Judged(file=name, scenario=read_scenario(file, values), not_loaded=not_loaded)
     except ScenarioError as error:
         return _Judged(file=name, error=" ".join(str(error).split()))
     except OSError as error:

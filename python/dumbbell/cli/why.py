@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from dumbbell import permission
-from dumbbell.cli.options import Allow, File, Json, RunNumber, Seed
+from dumbbell.cli.options import Allow, File, Json, RunNumber, Seed, Set
 from dumbbell.cli.progress import running
 from dumbbell.cli.refusals import note, say, say_json
+from dumbbell.cli.settings import changes
 from dumbbell.cli.simulate import read_scenario, run_quietly
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.files import prepare
@@ -30,6 +31,7 @@ def explain(
         str | None,
         typer.Option("--window", metavar="TIME", help="Width of the part around it; default: 200 ms."),
     ] = None,
+    changed: Set = None,
     seed: Seed = 1,
     run: RunNumber = 0,
     json_output: Json = False,
@@ -45,7 +47,7 @@ def explain(
 ) -> None:
     """Show what the sender of a flow learned and did around a time: acknowledgements, decisions, retransmissions."""
     permission.allow(*allow or ())
-    scenario = read_scenario(file)
+    scenario = read_scenario(file, changes(changed))
     for text in scenario.warnings:
         note(f"warning: {text}")
     if html is not None:
