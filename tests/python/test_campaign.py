@@ -174,6 +174,27 @@ def test_values_of_an_axis_are_shown_by_their_labels(base, tmp_path, axis):
     assert wanted.points[0].scenario.flows[0].tcp.mss == "536 bytes"
 
 
+class Halving(dumbbell.Control):
+    """A control that the name of its class stands for."""
+
+    decrease: float = 0.5
+
+    def on_ack(self, ack):
+        self.cwnd = ack.grown(self.cwnd, ack.mss)
+
+    def on_congestion(self, congestion):
+        self.cwnd = max(congestion.flight_size * self.decrease, 2 * congestion.mss)
+
+
+def test_own_controls_are_shown_by_the_names_of_their_classes(base, tmp_path):
+    wanted = Campaign(base, {"flows.fg.tcp": [Halving(decrease=0.7), Halving(), "reno"]}, store=tmp_path)
+    assert [point.parameters["flows.fg.tcp"] for point in wanted.points] == [
+        "Halving (decrease = 0.7)",
+        "Halving (decrease = 0.5)",
+        "reno",
+    ]
+
+
 def test_labels_of_an_axis_differ(base, tmp_path):
     axis = [{"label": "one", "value": "reno"}, {"label": "one", "value": "vegas"}]
     with pytest.raises(

@@ -1,7 +1,7 @@
 // The parts of the page that need no browser: links, edits of the text, completion and quantities.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { completions, contextAt, described } from "../src/complete.js";
+import { completions, contextAt, described, withDefinitions } from "../src/complete.js";
 import { diagnostic } from "../src/diagnostics.js";
 import { carried, fragment, wholeNumber } from "../src/link.js";
 import { merged } from "../src/plots.js";
@@ -214,4 +214,10 @@ test("an error is shown at its field or its line", () => {
   assert.equal(shown(TABLES.replace('"30 packets"', "30")), "30");
   assert.equal(shown(TABLES.replace('to = "b"', 'to = "z"')), '"z"');
   assert.equal(shown(TABLES.replace('delay = "10 ms" # one way', "delay = ")), "delay = ");
+});
+
+test("completion knows what a schema defines once", () => {
+  const found = (text) => completions(withDefinitions(engine.schema()), null, text, text.length).options.map((one) => one.label);
+  assert.ok(found('topology = { kind = "satellite", queue = { ').includes("limit"));
+  assert.ok(found("links = [{ duplex = { queue = ").includes("codel"));
 });
