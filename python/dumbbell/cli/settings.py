@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +38,9 @@ def changes(texts: Sequence[str] | None) -> dict[str, Any]:
 
 def _value(text: str) -> Any:
     """Return the value of TOML that a text is, or the text."""
+    # Most runs change nothing.
+    import tomllib
+
     try:
         read = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, ValueError, RecursionError):

@@ -309,7 +309,7 @@ macro_rules! asymmetric {
 }
 
 /// The value of a member that has no default.
-fn required<'a, T>(value: &'a Option<As<T>>) -> &'a Value {
+fn required<T>(value: &Option<As<T>>) -> &Value {
     value.as_ref().map_or(&Value::Null, |value| &value.0)
 }
 
