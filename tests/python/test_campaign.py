@@ -455,6 +455,17 @@ def test_impossible_campaigns_are_refused(base, tmp_path, arguments, text):
     assert "\n" not in str(caught.value)
 
 
+def test_set_changes_values_of_the_base_of_a_campaign_file(base, tmp_path):
+    (tmp_path / "base.json").write_text(base.to_json(), encoding="utf-8")
+    file = tmp_path / "c.toml"
+    file.write_text(f'base = "base.json"\naxes = {{ "{QUEUE}" = ["5 packets"] }}\n', encoding="utf-8")
+    arguments = ("campaign", file, "--output", tmp_path / "store", "--status", "--json")
+    found = json.loads(invoke(*arguments, "--set", "flows.fg.tcp=vegas").stdout)
+    changed = base.with_values({"flows.fg.tcp": "vegas", QUEUE: "5 packets"})
+    assert [point["hash"] for point in found["points"]] == [changed.hash]
+    assert "did you mean" in refused(*arguments, "--set", "flow.fg.tcp=vegas")
+
+
 def test_what_cannot_be_added_changes_nothing(base, tmp_path):
     wanted = Campaign(base, {QUEUE: ["5 packets"]}, store=tmp_path)
     with pytest.raises(ScenarioError, match="did you mean"):

@@ -188,7 +188,13 @@ class Campaign:
         self._add(grid_of(axes or {}, runs))
 
     @classmethod
-    def from_toml(cls, file: str | Path, *, store: str | Path | None = None) -> Self:
+    def from_toml(
+        cls,
+        file: str | Path,
+        *,
+        store: str | Path | None = None,
+        values: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Read a campaign from a file, see ``dumbbell campaign --help``.
 
         Parameters
@@ -199,6 +205,8 @@ class Campaign:
             ``[[add]]`` has the ``axes`` and ``runs`` of further grids.
         store
             Folder of the store; by default that of the file, or ``results/campaigns/`` and the name of the file.
+        values
+            Values of the base that differ, by address; see `Scenario.with_values`.
 
         Raises
         ------
@@ -211,7 +219,7 @@ class Campaign:
 
         stated = read(Path(file))
         campaign = cls(
-            stated.base,
+            stated.base.with_values(values) if values else stated.base,
             stated.grids[0].axes,
             runs=stated.grids[0].runs,
             seed=stated.seed,

@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 import shlex
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 import typer
 
 from dumbbell import permission
 from dumbbell.campaign import Campaign, Status, duration
-from dumbbell.cli.options import Allow, Fresh, Json, Scheduler, Threads, folder
+from dumbbell.cli.options import Allow, Fresh, Json, Scheduler, Set, Threads, folder
 from dumbbell.cli.refusals import note, say_json
+from dumbbell.cli.settings import changes
 from dumbbell.cli.tables import Column, console, print_table
 from dumbbell.errors import IdenticalRunsWarning, ScenarioWarning
 
 
 def campaign(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Campaign file, TOML.", show_default=False)],
+    changed: Set = None,
     scheduler: Scheduler = None,
     output: Annotated[
         Path | None,
@@ -46,10 +49,11 @@ def campaign(
     and links.parquet.
     """
     permission.allow(*allow or ())
+    values = changes(changed)
     if status:
-        _show_status(file, output, json_output=json_output)
+        _show_status(file, output, values, json_output=json_output)
         return
-    wanted = Campaign.from_toml(file, store=output)
+    wanted = Campaign.from_toml(file, store=output, values=values)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ScenarioWarning)
         warnings.simplefilter("always", IdenticalRunsWarning)
@@ -70,10 +74,10 @@ def campaign(
     out.print("tables: " + ", ".join(str(path) for path in written), soft_wrap=True)
 
 
-def _show_status(file: Path, output: Path | None, *, json_output: bool) -> None:
+def _show_status(file: Path, output: Path | None, values: Mapping[str, Any], *, json_output: bool) -> None:
     """Print the points of a campaign and how many of their runs are done; code that the file names is not loaded."""
     with permission.without_loading():
-        wanted = Campaign.from_toml(file, store=output)
+        wanted = Campaign.from_toml(file, store=output, values=values)
         found = wanted.status()
     for text in found.warnings:
         note(f"warning: {text}")

@@ -36,7 +36,7 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="ADDRESS=VALUE",
-        help='Change a value of FILE, such as flows.f.tcp=bbr, links.*.delay=5ms or links.r1-r2.queue.limit="1 BDP"; may '
+        help='Change a value of the scenario, such as flows.f.tcp=bbr, links.*.delay=5ms or links.r1-r2.queue.limit="1 BDP"; may '
         "be repeated.",
     ),
 ]
