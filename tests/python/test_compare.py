@@ -11,12 +11,14 @@ import pytest
 from typer.testing import CliRunner
 
 import dumbbell
-from dumbbell import Campaign, Flow, IdenticalRunsWarning, Uniform, engine, topologies
+from dumbbell import Campaign, Flow, IdenticalRunsWarning, Uniform, engine, kernel, topologies
 from dumbbell.cli import app
 from dumbbell.comparison import changes, pairing, rows
 from dumbbell.errors import ScenarioError
 from dumbbell.statistics import mean_difference, paired_difference
 from dumbbell.testbed import RealTimeRun
+
+BUILT = any(built.version.startswith("6.12.") for built in kernel.kernels())
 
 
 def made(tcp="reno", start=("0 s", "1 s"), **values):
@@ -250,6 +252,17 @@ def test_a_transport_of_others_is_a_side_like_any_scenario():
     found = compared(made(), data, runs=2)
     assert ("flows.a.transport", "null") in [(one.field, one.a) for one in found.changed["{}"]]
     assert row_of(found, "flow a", "goodput_bps").method == rows.PAIRED
+
+
+@pytest.mark.skipif(not BUILT, reason="SKIPPED: needs a kernel: dumbbell kernel build")
+def test_a_kernel_in_simulated_time_is_compared_with_the_engine():
+    data = made(rules="linux").to_dict()
+    for flow in data["flows"]:
+        del flow["tcp"]
+        flow["transport"] = {"name": "linux", "congestion": "reno"}
+    found = compared(made(rules="linux"), data, runs=2)
+    assert ("flows.a.transport", "null") in [(one.field, one.a) for one in found.changed["{}"]]
+    assert row_of(found, "flow a", "rtt_mean_s").method == "no value in 2 of 2 runs of B"
 
 
 def test_runs_in_real_time_are_compared_with_simulated_ones():

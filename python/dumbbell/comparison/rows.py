@@ -217,7 +217,9 @@ def difference(a: Values, b: Values, *, paired: bool) -> tuple[Outcome, str, Fin
     if paired:
         found = mean_of(b - a)
         if math.isnan(found.low):
-            return found, "none: every pair differs by the same", "differs" if found.measured else "equal"
+            if not found.measured:
+                return found, "none: the runs of each pair are equal", "equal"
+            return found, "none: every pair differs by the same", "differs"
         return found, PAIRED, _finding(found)
     interval = mean_difference(b, a, confidence=CONFIDENCE)
     found = Outcome(measured=interval.estimate, low=interval.low, high=interval.high)
