@@ -61,7 +61,7 @@ def run(command: Sequence[str | Path], more: Mapping[str, str] | None = None) ->
     print("$", *command, flush=True)
     # maturin asks the first python3 of the path for Zig.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    variables = os.environ | {"PATH": path, "PYO3_PYTHON": sys.executable} | (more or {})
+    variables = {**os.environ, "PATH": path, "PYO3_PYTHON": sys.executable, **(more or {})}
     done = subprocess.run(list(map(str, command)), cwd=ROOT, env=variables, check=False)
     if done.returncode:
         sys.exit(done.returncode)
@@ -135,7 +135,7 @@ def programs(folder: Path | None) -> Iterator[None]:
 
 def build(name: str, profile: str, output: Path) -> None:
     """Build the wheel of a platform of `TARGETS`, or the local one."""
-    maturin = [Path(sys.executable).parent / "maturin", "build", "--locked", "--quiet", "--out", output]
+    maturin: list[str | Path] = [Path(sys.executable).parent / "maturin", "build", "--locked", "--quiet", "--out", output]
     if name == LOCAL:
         folder = build_programs(profile, "") if sys.platform == "linux" else None
         with programs(folder):

@@ -19,7 +19,7 @@ from dumbbell.arguments import LARGEST_SEED, MOST_RUNS, function, thread_count, 
 from dumbbell.capture import Capture, PathName
 from dumbbell.drawn import Drawn
 from dumbbell.engine import identity
-from dumbbell.errors import EngineError, IdenticalRunsWarning, ScenarioWarning, refusal
+from dumbbell.errors import EngineError, ScenarioWarning, refusal
 from dumbbell.exports import Exported
 from dumbbell.frames import arrow, frame, row
 from dumbbell.parameters import columns, shown

@@ -112,7 +112,10 @@ INPUT_FOLDERS = {
 }
 
 # What is made there must not exist.
-NEW_FOLDERS = {("kernel build", "keep"): "kernel build --keep PATH"}
+NEW_FOLDERS = {
+    ("examples", "folder"): "examples PATH",
+    ("kernel build", "keep"): "kernel build --keep PATH",
+}
 
 # Inputs that a file names.
 NAMED = {

@@ -683,7 +683,11 @@ def test_short_forms_are_valid_by_the_schema(data):
 
 
 def test_the_schema_rejects_short_forms_with_unknown_fields_or_kinds():
-    wrong = [in_short_form(duplex={"queues": "codel"}), in_short_form(duplx=True), in_short_form(queue="codl")]
+    wrong = [
+        in_short_form(duplex={"queues": "codel"}),
+        in_short_form(duplx=True),
+        in_short_form(queue="codl"),
+    ]
     topology = {"duration": "5 s", "flows": in_short_form()["flows"]}
     wrong += [{**topology, "topology": {"kind": "dumbell"}}, topology]
     for data in wrong:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -21,7 +19,7 @@ from dumbbell.cli.refusals import UNFINISHED, note, say, say_json
 from dumbbell.cli.settings import changes
 from dumbbell.cli.simulate import is_standard_input, read_scenario
 from dumbbell.errors import ScenarioError, refusal
-from dumbbell.files import write_text
+from dumbbell.files import make_folder, read_bytes, replacing, write_text
 from dumbbell.scenario import Scenario
 
 SCHEMA_FILE = "scenario.schema.json"
@@ -53,14 +51,15 @@ def examples(
 ) -> None:
     """Write the examples that the documentation uses: scenarios, programs, notebooks and the gallery."""
     if folder.exists() or folder.is_symlink():
-        raise refusal("DIR", str(folder), "a name without such a file or folder", problem="exists")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as unfinished:
-        copied = Path(unfinished) / folder.name
-        shutil.copytree(folder_of("examples"), copied, ignore=shutil.ignore_patterns("__pycache__"))
-        copied.rename(folder)
-    files = sum(path.is_file() for path in folder.rglob("*"))
-    say(f"wrote {files} files to {folder}")
+        raise refusal("DIR", str(folder), "a folder that does not exist yet", problem="exists")
+    source = folder_of("examples")
+    files = [path for path in sorted(source.rglob("*")) if path.is_file() and "__pycache__" not in path.parts]
+    for file in files:
+        target = folder / file.relative_to(source)
+        make_folder(target.parent)
+        with replacing(target) as written:
+            written.write(read_bytes(file))
+    say(f"wrote {len(files)} files to {folder}")
     say(f"Run one with: dumbbell run {folder / 'vegas-vs-reno.toml'} --plot picture.png")
 
 
