@@ -426,6 +426,13 @@ def test_the_background_of_a_dark_figure_is_dark(runs):
     assert figure.get_facecolor()[:3] == pytest.approx((0x14 / 255, 0x18 / 255, 0x1E / 255))
 
 
+def test_a_dark_page_is_dark(runs):
+    text = runs.plot(kind="bar", style="dark").to_html()
+    ground = sheets.SHEETS["dark"].ground
+    assert f"body{{background:{ground}" in text
+    assert f'"border_fill_color":"{ground}"' in text
+
+
 def test_pgf_needs_a_tex_system(runs, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(

@@ -115,6 +115,7 @@ def _panel(panel: Panel, shared: dict[str, Any], looks: Mapping[str, Style]) -> 
     else:
         for label in panel.series:
             _draw_curve(made, panel, label, looks[label].colour)
+        _draw_references(made, panel)
     made.add_tools(HoverTool(tooltips=[("", "$name"), (x_label, "$x{0.[0000]}"), (y_label, "@y{0.[000]}")]))
     highest = max([panel.highest, *panel.references.values()])
     if panel.is_from_zero and highest > 0.0:
@@ -131,7 +132,7 @@ def _panel(panel: Panel, shared: dict[str, Any], looks: Mapping[str, Style]) -> 
             spacing=14,
             location="top_left",
             border_line_color=None,
-            visible=len(panel.series) > 1,
+            visible=len(panel.series) + len(panel.references) > 1,
         )
     return made
 
@@ -159,16 +160,22 @@ def _draw_curve(made: Any, panel: Panel, label: str, colour: str) -> None:
         low, high = panel.intervals[label]
         finite = np.isfinite(low) & np.isfinite(high)
         places = panel.series[label][0] + dodged(panel, label)
-        if panel.mark == "line":
+        if panel.mark == "line" or (panel.mark == "means" and not panel.ticks and finite.sum() > 1):
             made.varea(places[finite], low[finite], high[finite], fill_color=colour, fill_alpha=BAND)
         else:
             made.segment(places[finite], low[finite], places[finite], high[finite], line_color=colour)
-    for text, value in panel.references.items():
+
+
+def _draw_references(made: Any, panel: Panel) -> None:
+    """Draw the references as dashed lines over all curves, with their texts in the legend."""
+    places = [float(end) for x, _ in panel.series.values() if len(x) for end in (x[0], x[-1])]
+    for text, value in panel.references.items() if places else ():
         made.line(
-            [float(np.min(x, initial=0.0)), float(np.max(x, initial=0.0))],
+            [min(places), max(places)],
             [value, value],
             line_color="#7F7F7F",
             line_dash="dashed",
+            legend_label=text,
             name=text,
         )
 
@@ -217,8 +224,9 @@ def _colour(made: Any, sheet: Sheet) -> None:
     )
     made.title.text_color = sheet.ink
     made.grid.grid_line_color = sheet.grid
-    made.axis.update(
-        axis_label_text_color=sheet.ink, major_label_text_color=sheet.ink, axis_line_color=sheet.ink
-    )
+    for axis in made.axis:
+        axis.update(
+            axis_label_text_color=sheet.ink, major_label_text_color=sheet.ink, axis_line_color=sheet.ink
+        )
     for legend in made.legend:
         legend.update(background_fill_color=sheet.ground, label_text_color=sheet.ink)
