@@ -135,7 +135,14 @@ def programs(folder: Path | None) -> Iterator[None]:
 
 def build(name: str, profile: str, output: Path) -> None:
     """Build the wheel of a platform of `TARGETS`, or the local one."""
-    maturin: list[str | Path] = [Path(sys.executable).parent / "maturin", "build", "--locked", "--quiet", "--out", output]
+    maturin: list[str | Path] = [
+        Path(sys.executable).parent / "maturin",
+        "build",
+        "--locked",
+        "--quiet",
+        "--out",
+        output,
+    ]
     if name == LOCAL:
         folder = build_programs(profile, "") if sys.platform == "linux" else None
         with programs(folder):

@@ -150,11 +150,12 @@ class Drawn:
         names: Sequence[str] | None = None,
         where: Mapping[str, Any] | None = None,
     ) -> pd.DataFrame:
-        """Return percentiles of all values of the runs together, by the nearest rank.
+        """Return percentiles of all values of the runs together, by the nearest rank, with 90 % intervals over the runs.
 
         The percentile of a share is the smallest value such that at least this share of all values is at most as large.
-        All packets or transfers of the runs of a row are one sample: a run with more of them counts for more. A mean of
-        the percentiles of single runs, such as that of the column ``rtt_p95_s``, is another number.
+        All packets or transfers of the measurement windows of a row are one sample: a run with more of them counts for
+        more. A mean of the percentiles of single runs, such as that of the column ``rtt_p95_s``, is another number. The
+        intervals are those of the bootstrap over runs (`dumbbell.judge.pooled`); a single run has none.
 
         Parameters
         ----------
@@ -171,8 +172,8 @@ class Drawn:
         Returns
         -------
         DataFrame
-            One row for each group: its columns, the percentiles as ``p95``, in the unit of the quantity, and the number
-            of values ``n``.
+            One row for each group: its columns, the percentiles as ``p95`` with ``p95_low`` and ``p95_high``, in the
+            unit of the quantity, the number of ``runs`` with values, and that of values, ``n``.
 
         Raises
         ------
@@ -187,8 +188,8 @@ class Drawn:
         >>> flow, probe = Flow(name="fg", from_="s1", to="d1"), Probe(flows=["fg"], quantities=["rtt"])
         >>> base = shape.scenario(duration="2 s", flows=[flow], probes=[probe])
         >>> runs = dumbbell.sweep(base, {"flows.fg.tcp": ["reno", "vegas"]}, progress=False)
-        >>> list(runs.percentiles("rtt").columns)
-        ['flows.fg.tcp', 'p50', 'p95', 'p99', 'n']
+        >>> list(runs.percentiles("rtt", [0.95]).columns)
+        ['flows.fg.tcp', 'p95', 'p95_low', 'p95_high', 'runs', 'n']
         """
         from dumbbell.plots.table import percentiles_of
 

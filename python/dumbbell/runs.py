@@ -465,42 +465,6 @@ class Runs(Drawn, Exported, Storable):
             engine=found.engine,
         )
 
-    def percentiles(
-        self,
-        quantity: str = "rtt",
-        shares: Sequence[float] = (0.5, 0.95, 0.99),
-        *,
-        names: Sequence[str] | None = None,
-    ) -> pd.DataFrame:
-        """Return percentiles of a traced quantity over the values of all runs, with 90 % intervals over the runs.
-
-        A percentile is the smallest value such that at least this share of all values is not larger (nearest rank). Only
-        values of the measurement window count.
-
-        Parameters
-        ----------
-        quantity
-            A trace with a record for every value: ``rtt``, ``wait`` or ``transfers`` (completion times).
-        shares
-            Above 0, at most 1.
-        names
-            The flows or links; all that were recorded by default.
-
-        Returns
-        -------
-        DataFrame
-            One row per name and share: ``name``, ``share``, ``value``, ``low`` and ``high`` (s; NaN for a single run),
-            ``runs``, ``values`` (their number).
-
-        Raises
-        ------
-        ScenarioError
-            There is no such trace, flow, link or share, or the runs have several scenarios.
-        """
-        from dumbbell.pooling import percentiles
-
-        return percentiles(self, quantity, shares, names)
-
     @cached_property
     def flows(self) -> pd.DataFrame:
         """One row per (job, flow), in the order of the jobs; the parameters of the jobs are columns."""

@@ -6,11 +6,13 @@ indexed like some of its rows. `sum_by_flow` and `mean_by_flow` aggregate the ro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -155,11 +157,11 @@ def mean_by_flow(events: pd.DataFrame, values: pd.Series[float], flows: pd.DataF
     return means
 
 
-def _numbers(rows: pd.DataFrame, names: NDArray[Any]) -> NDArray[np.int64]:
+def _numbers(rows: pd.DataFrame, names: Sequence[str]) -> NDArray[np.int64]:
     """Return one number for each job and name; a negative one for a name that is not among the given ones."""
     import pandas as pd
 
-    codes = pd.Categorical(rows["name"], categories=names).codes.astype(np.int64)
+    codes = pd.Categorical(rows["name"], categories=pd.Index(names)).codes.astype(np.int64)
     jobs = rows["job"].to_numpy(dtype=np.int64) if "job" in rows else np.zeros(len(rows), dtype=np.int64)
     return np.where(codes < 0, -1, jobs * len(names) + codes)
 
@@ -170,8 +172,12 @@ def _sums(
     """Return sums in the order of the rows, and numbers of rows."""
     import pandas as pd
 
-    names = pd.unique(flows["name"].astype(str))
-    places = pd.Index(_numbers(flows, names)).get_indexer(_numbers(events.loc[values.index], names))
+    names = list(dict.fromkeys(flows["name"].astype(str)))
+    places = (
+        pd.Series(_numbers(flows, names))
+        .pipe(pd.Index)
+        .get_indexer(pd.Series(_numbers(events.loc[values.index], names)).pipe(pd.Index))
+    )
     known = places >= 0
     sums, counts = np.zeros(len(flows)), np.zeros(len(flows))
     np.add.at(sums, places[known], values.to_numpy(dtype=np.float64)[known])

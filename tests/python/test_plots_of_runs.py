@@ -184,7 +184,7 @@ def test_a_table_on_an_axis_is_named_by_its_kind_and_where_it_differs(base):
     assert len(panel.ticks) == 4
     assert panel.ticks[0].startswith("Halving")
     assert "0.7" in panel.ticks[1]
-    assert list(panel.ticks[2:]) == ["reno", "sack"]
+    assert list(panel.ticks[2:]) == ["reno", "sack (initial_window = 4 segments)"]
     assert not any("{" in tick for tick in panel.ticks)
     figure = runs.plot(style="paper").figure
     assert figure.axes[0].get_window_extent().width > 0.6 * figure.bbox.width

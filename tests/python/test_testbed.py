@@ -274,7 +274,10 @@ def test_a_missing_binary_is_one_sentence_and_exit_code_3(monkeypatch, file, tmp
     monkeypatch.setattr("dumbbell.binary.PACKAGE", "nonesuch-crate")
     monkeypatch.setattr(testbed, "BINARY", replace(testbed.BINARY, name="nonesuch-testbed"))
     if sys.platform == "linux":
-        assert "nonesuch-testbed is not installed: the wheels for Linux on x86-64 have it; or build it in a checkout" in fails(3, "run", file)
+        assert (
+            "nonesuch-testbed is not installed: the wheels for Linux on x86-64 have it; or build it in a checkout"
+            in fails(3, "run", file)
+        )
     monkeypatch.setattr(sys, "platform", "darwin")
     assert fails(3, "run", file) == "error: the testbed cannot run: it needs Linux"
 

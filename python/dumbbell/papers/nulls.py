@@ -144,7 +144,7 @@ class Relabelling:
     def _places(self) -> dict[str, NDArray[np.intp]]:
         """The rows of each key, in the order of the plan."""
         rows = self.results.groupby("key", sort=False).indices
-        return {str(key): rows[key] for key in self.results["key"].drop_duplicates()}
+        return {str(key): np.asarray(rows[key]) for key in self.results["key"].drop_duplicates()}
 
     def _relabelled(self, labels: Mapping[str, str]) -> RunsByKey:
         """Return the runs with some labels exchanged, in the same order."""

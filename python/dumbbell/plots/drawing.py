@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -17,9 +17,11 @@ from dumbbell.plots.asked import DEFAULT, Asked, ManyResults, completed
 from dumbbell.plots.axis import Axis, axis_of, is_even_in_logarithm
 from dumbbell.plots.naming import labels_of, quantity_of
 from dumbbell.plots.picture import Picture
+from dumbbell.pooling import counted
 
 if TYPE_CHECKING:
     from dumbbell.plots.panel import Panel
+    from dumbbell.pooling import Recorded
 
 MOST_PANELS = 36
 TRANSFERS = "transfers."
@@ -61,15 +63,15 @@ def unknown(role: str, column: str, runs: ManyResults) -> Exception:
 
 
 def rows_of(runs: ManyResults, quantity: str, asked: Asked, role: str = "") -> pd.DataFrame:
-    """Return the table with a quantity: flows, links, or for distributions single transfers and packets."""
+    """Return the table with a quantity: flows, links, or for distributions single transfers and packets that count."""
     if asked.of_kind == "cdf" and quantity not in runs.flows.columns and quantity not in runs.links.columns:
         if quantity.startswith(TRANSFERS) and "transfers" in runs.traces:
             trace = runs.traces["transfers"]
             name = quantity.removeprefix(TRANSFERS)
             if name in trace.columns:
-                return trace.rename(columns={name: quantity})
+                return counted(cast("Recorded", runs), trace).rename(columns={name: quantity})
         if quantity in OF_EVENTS and quantity in runs.traces:
-            return runs.traces[quantity].rename(columns={"value": quantity})
+            return counted(cast("Recorded", runs), runs.traces[quantity]).rename(columns={"value": quantity})
     frame = runs.flows if quantity in runs.flows.columns else runs.links
     # A parameter of the runs is in both tables.
     given = [column for column in (asked.x, asked.y, asked.hue) if column is not None]

@@ -142,13 +142,15 @@ def label_of(column: str) -> str:
 
     Examples
     --------
-    >>> label_of("rtt_p95_s"), label_of("links.r1-r2.queue.limit"), label_of("segments_lost")
-    ('95th percentile of RTT', 'buffer', 'segments lost')
+    >>> label_of("rtt_p95_s"), label_of("links.r1-r2.queue.limit"), label_of("topology.rate")
+    ('95th percentile of RTT', 'buffer', 'link rate')
     """
     head, _, rest = column.partition(".")
-    if rest and head in ("links", "flows"):
+    if rest and head in ("links", "flows", "topology"):
+        # A shape states fields of its links, with no name between.
+        listed = "links" if head == "topology" else head
         for (group, end), label in FIELDS.items():
-            if group == head and rest.endswith(f".{end}"):
+            if group == listed and f".{rest}".endswith(f".{end}"):
                 return label
     # `own.` precedes the quantities of a congestion control of the user.
     last = column.rpartition(".")[2]

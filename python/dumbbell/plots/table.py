@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,8 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from dumbbell.arguments import file_path
 from dumbbell.errors import refusal
 from dumbbell.files import write_text
+from dumbbell.judge.estimate import Outcome
+from dumbbell.judge.pooled import percentile
 from dumbbell.judge.quantity import Quantity
 from dumbbell.plots.asked import DEFAULT, Asked, ManyResults, differs, follows, varied
 from dumbbell.plots.axis import axis_of
@@ -24,6 +26,9 @@ from dumbbell.plots.estimates import Estimate, Tally, by_run, estimate
 from dumbbell.plots.naming import labels_of, quantity_of
 from dumbbell.plots.panel import labelled
 from dumbbell.printable import printable
+
+if TYPE_CHECKING:
+    from dumbbell.pooling import Recorded
 
 DIGITS = 4
 """Significant digits of a number without an interval."""
@@ -167,15 +172,23 @@ def percentiles_of(
     for name in rows:
         if name not in frame.columns:
             raise unknown("by", name, runs)
-    grouped = frame.groupby(rows, sort=False, dropna=False)[of]
-    # The nearest rank is the inverse of the empirical distribution function.
-    found = {f"p{100.0 * share:g}": grouped.agg(_nearest_rank, share=share) for share in shares}
-    return pd.DataFrame({**found, "n": grouped.count()}).reset_index()
-
-
-def _nearest_rank(values: pd.Series[float], share: float) -> float:
-    known = values.dropna().to_numpy(dtype=float)
-    return float(np.quantile(known, share, method="inverted_cdf")) if len(known) else math.nan
+    found = []
+    jobs = cast("Recorded", runs).jobs
+    for key, group in frame.groupby(rows, sort=False, dropna=False):
+        # To name the columns of the rows is to choose what is pooled.
+        if by is None and len({jobs[job].scenario.canonical_json for job in group["job"].unique()}) > 1:
+            raise refusal(
+                "runs", "several scenarios", "replications of one scenario in each row", quoted=False
+            )
+        by_job = group.groupby("job", sort=False)[of]
+        values = [known for _, run in by_job if len(known := run.dropna().to_numpy(dtype=float))]
+        row = dict(zip(rows, key, strict=True))
+        for share in shares:
+            made = percentile(values, share) if values else Outcome(measured=math.nan)
+            name = f"p{100.0 * share:g}"
+            row |= {name: made.measured, f"{name}_low": made.low, f"{name}_high": made.high}
+        found.append(row | {"runs": len(values), "n": sum(map(len, values))})
+    return pd.DataFrame(found)
 
 
 _MISSING = Estimate(mean=math.nan, low=math.nan, high=math.nan, n=0, is_measured=False)
