@@ -370,7 +370,7 @@ def test_the_command_prints_changes_and_differences(tmp_path):
     ("arguments", "message"),
     [
         (["a.toml"], "B: nothing is not accepted; expected another side, or --with"),
-        (["a.toml", "--with", "duration"], 'expected ADDRESS=VALUE'),
+        (["a.toml", "--with", "duration"], 'expected an address and a value'),
         (["a.toml", "--with", "flows.a.tcpp=vegas"], "did you mean `tcp`"),
         (["saved", "--with", "duration=5 s"], "expected a scenario file, which it changes"),
         (["a.toml", "none.toml"], "No such file"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,6 +11,7 @@ from dumbbell import permission
 from dumbbell.arguments import LARGEST_SEED
 from dumbbell.cli.options import Allow, Json, Threads, folder
 from dumbbell.cli.refusals import note, say, say_json
+from dumbbell.cli.settings import changes
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.comparison import Comparison, compare
 from dumbbell.comparison.sides import given
@@ -83,7 +83,7 @@ def compare_sides(
     if changed:
         base = _scenario(a if b is None else b)
         first = base if b is None else a
-        second = base.with_values(dict(map(_value_at, changed)))
+        second = base.with_values(changes(changed, "--with"))
         names[1] += f" with {', '.join(changed)}"
     elif b is None:
         raise refusal("B", "nothing", "another side, or --with ADDRESS=VALUE", quoted=False)
@@ -114,22 +114,6 @@ def _scenario(path: Path) -> Scenario:
     if scenario is None:
         raise refusal("--with", str(path), "a scenario file, which it changes")
     return scenario
-
-
-def _value_at(text: str) -> tuple[str, Any]:
-    """Return an address and its value, which is written as in TOML or, for a text, without quotation marks."""
-    address, equals, written = text.partition("=")
-    if not equals or not address.strip() or not written.strip():
-        raise refusal("--with", text, "ADDRESS=VALUE, such as flows.fg.tcp=vegas")
-    written = written.strip()
-    if written.startswith(permission.PREFIXES):
-        # An argument of the caller is permission.
-        permission.allow(written)
-        return address.strip(), written
-    try:
-        return address.strip(), tomllib.loads(f"value = {written}")["value"]
-    except tomllib.TOMLDecodeError:
-        return address.strip(), written
 
 
 def _print(found: Comparison) -> None:

@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dumbbell import permission
 from dumbbell.errors import refusal
 
 ACCEPTED = 'an address and a value, such as flows.f.tcp=bbr or links.r1-r2.rate="5 Mbit/s"'
 
 
-def changes(texts: Sequence[str] | None) -> dict[str, Any]:
+def changes(texts: Sequence[str] | None, option: str = "--set") -> dict[str, Any]:
     """Return values by address, as `Scenario.with_values` takes them.
 
     A value is one of TOML, such as ``true``, ``3`` or ``{ kind = "codel" }``; any other text stands for itself.
+    Code that is a value is allowed to be loaded.
+
+    Parameters
+    ----------
+    texts
+        What the option was given.
+    option
+        Its name, for errors.
 
     Raises
     ------
@@ -29,10 +38,13 @@ def changes(texts: Sequence[str] | None) -> dict[str, Any]:
     for text in texts or ():
         address, equals, value = (part.strip() for part in text.partition("="))
         if not address or not equals or not value:
-            raise refusal("--set", text, ACCEPTED)
+            raise refusal(option, text, ACCEPTED)
         if address in found:
-            raise refusal("--set", text, f"one value of {address}")
+            raise refusal(option, text, f"one value of {address}")
         found[address] = _value(value)
+        if value.startswith(permission.PREFIXES):
+            # An argument of the caller is permission.
+            permission.allow(value)
     return found
 
 
