@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from dumbbell import engine
@@ -24,7 +25,7 @@ def show(
         str | None,
         typer.Argument(
             metavar="[KIND|NAME]",
-            help="algorithms, recoveries, queues, sources, columns, …, or one entry, such as cubic; default: all but columns.",
+            help="algorithms, recoveries, queues, sources, columns, …, or one entry, such as cubic; default: the names of all.",
         ),
     ] = None,
     json_output: Json = False,
@@ -42,8 +43,27 @@ def show(
     if json_output:
         say_json(chosen, indent=2)
         return
+    if kind is None:
+        _show_names(catalogue)
+        return
     for name, entries in chosen.items():
         _show_kind(name, entries)
+
+
+def _show_names(catalogue: Mapping[str, Sequence[Any]]) -> None:
+    """Print the names of each kind, which fit on a screen."""
+    out = console(reader=True)
+    width = max(map(len, catalogue)) + 2
+    for kind, entries in catalogue.items():
+        names = " ".join(entry if isinstance(entry, str) else entry["name"] for entry in entries)
+        listed = Table.grid(padding=0)
+        listed.add_column(width=width, no_wrap=True)
+        listed.add_column(overflow="fold")
+        listed.add_row(Text(kind, style="bold"), Text(names))
+        out.print(listed)
+    say(
+        "\n`dumbbell list NAME` describes one, `dumbbell list KIND` all of a kind, `dumbbell list columns` results."
+    )
 
 
 def _with_name(catalogue: dict[str, list[Any]], name: str) -> dict[str, list[Any]]:
