@@ -28,7 +28,8 @@ INTERRUPTED_EARLY = 130
 app = typer.Typer(
     cls=Commands,
     name="dumbbell",
-    help="A laboratory for TCP congestion control.",
+    help="A laboratory for TCP congestion control. Begin with `dumbbell init` and `dumbbell run scenario.toml --plot "
+    "picture.png`; `dumbbell list` says what a scenario can name.",
     epilog="Files and folders to be written: missing folders are made, files are replaced whole, symbolic links are "
     "followed, pipes and devices are written to.",
     no_args_is_help=True,
