@@ -46,8 +46,8 @@ def _tcp() -> Mapping[str, Mapping[str, Any]]:
 
 @cache
 def _fields_of_a_link() -> frozenset[str]:
-    """Return the fields of a link in the schema of scenarios."""
-    links: dict[str, Any] = engine.schema()["properties"]["links"]["items"]
+    """Return the fields of a link in the schema of scenarios, whose first form of a link is the full one."""
+    links: dict[str, Any] = engine.schema()["properties"]["links"]["items"]["anyOf"][0]
     return frozenset(links["properties"])
 
 
