@@ -217,7 +217,7 @@ test("an error is shown at its field or its line", () => {
 });
 
 test("completion knows what a schema defines once", () => {
-  const found = (text) => completions(withDefinitions(engine.schema()), null, text, text.length).options.map((one) => one.label);
+  const found = (text) => completions(withDefinitions(engine().schema()), null, text, text.length).options.map((one) => one.label);
   assert.ok(found('topology = { kind = "satellite", queue = { ').includes("limit"));
   assert.ok(found("links = [{ duplex = { queue = ").includes("codel"));
 });
