@@ -166,7 +166,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    here = f"{sys.platform}-{platform.machine()}"
+    system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
+    here = f"{system}-{platform.machine().replace('AMD64', 'x86_64')}"
     parser.add_argument(
         "platforms",
         nargs="*",
