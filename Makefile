@@ -85,7 +85,7 @@ help:
 	@echo "make chaos          check CHAOS_COUNT=$(CHAOS_COUNT) random scenarios (CHAOS_BASE, CHAOS_HOURS); chaos-smoke: the first 1,100"
 	@echo "make mutants        change random lines (MUTANTS_SEED, MUTANTS_COUNT), or those that differ from BASE, and see whether a"
 	@echo "                    test fails; also mutants-python and mutants-rust, which needs cargo-mutants"
-	@echo "make wheels         build the wheel for users in results/wheels; PLATFORMS=all: for Linux, macOS and Windows"
+	@echo "make wheels         build the wheel for users in results/wheels; PLATFORMS=all: for all of Linux"
 	@echo "make wheel-test     build a wheel for this machine, and test it in an empty environment"
 	@echo "make release        check, date the changelog, tag and build the wheels of VERSION; uploads nothing"
 	@echo "make format         format the sources"
@@ -301,7 +301,8 @@ mutants-rust: $(STAMPS)/mutants-packages
 
 # --- wheels and releases: docs/releases.md ---
 
-wheels: $(STAMPS)/wheel-packages
+# An engine writes the stub that they include.
+wheels: $(STAMPS)/engine $(STAMPS)/wheel-packages
 	$(BIN)/python packaging/wheels.py $(PLATFORMS)
 
 # With the engine and the programs of the tests, which are compiled already.

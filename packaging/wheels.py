@@ -1,8 +1,9 @@
 """Build the wheels that users install, with everything in them that is used without a checkout.
 
 Run by ``make wheels``; ``docs/releases.md`` says what a wheel has on each platform. One wheel serves every Python from 3.11 on
-(the stable ABI). The wheels of Linux are linked against the oldest C library that their policy allows, by the linker of Zig;
-those of macOS and Windows are cross-compiled with it. Linux programs are linked statically, so that they run everywhere.
+(the stable ABI). The wheels of Linux are linked against the oldest C library that their policy allows, by the linker of Zig.
+Their programs are linked statically, so that they run everywhere. The wheels of macOS and Windows are built there, as local
+ones: to link them takes the libraries of these systems (.github/workflows/wheels.yml).
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "python" / "dumbbell" / "programs"
 """Where the package looks for the programs that it was installed with."""
+STUB = ROOT / "python" / "dumbbell" / "scenario" / "builders.pyi"
+"""What type checkers know of the parts of scenarios; made from the schema by an engine."""
 NAMES = ("dumbbell-shell", "dumbbell-testbed")
 CRATE = "dumbbell-testbed"
 
@@ -34,11 +37,11 @@ class Target:
     triple
         The target of the Rust compiler.
     policy
-        The oldest Linux that the wheel runs on, as auditwheel names it; empty elsewhere.
+        The oldest Linux that the wheel runs on, as auditwheel names it.
     """
 
     triple: str
-    policy: str = ""
+    policy: str
 
     def has_programs(self) -> bool:
         """Return whether the programs of `shell` and `testbed` can be built here for this platform."""
@@ -48,9 +51,6 @@ class Target:
 TARGETS = {
     "linux-x86_64": Target(triple="x86_64-unknown-linux-gnu", policy="manylinux2014"),
     "linux-aarch64": Target(triple="aarch64-unknown-linux-gnu", policy="manylinux2014"),
-    "macos-x86_64": Target(triple="x86_64-apple-darwin"),
-    "macos-arm64": Target(triple="aarch64-apple-darwin"),
-    "windows-x86_64": Target(triple="x86_64-pc-windows-gnu"),
 }
 LOCAL = "local"
 """The platform of this machine, for use on it alone: nothing is linked for older systems, and builds are shared with tests."""
@@ -146,19 +146,23 @@ def build(name: str, profile: str, output: Path) -> None:
     if name == LOCAL:
         folder = build_programs(profile, "") if sys.platform == "linux" else None
         with programs(folder):
-            run([*maturin, "--profile", profile, "--compatibility", "linux"])
+            run([*maturin, "--profile", profile, *(["--compatibility", "linux"] if folder else [])])
         return
     target = TARGETS[name]
     run(["rustup", "target", "add", target.triple])
     folder = build_programs("release", target.triple) if target.has_programs() else None
-    if folder is None and target.policy:
+    if folder is None:
         print(
             f"SKIPPED: the wheel of {name} is built without the programs of shell and testbed",
             file=sys.stderr,
         )
     with programs(folder):
-        policy = ["--compatibility", target.policy] if target.policy else []
-        run([*maturin, "--profile", profile, "--zig", "--target", target.triple, *policy])
+        run(
+            [
+                *(*maturin, "--profile", profile, "--zig"),
+                *("--target", target.triple, "--compatibility", target.policy),
+            ]
+        )
 
 
 def main() -> None:
@@ -166,8 +170,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
-    here = f"{system}-{platform.machine().replace('AMD64', 'x86_64')}"
+    known = [*TARGETS, LOCAL, "all"]
+    here = f"{sys.platform}-{platform.machine()}"
+    here = here if here in TARGETS else LOCAL
     parser.add_argument(
         "platforms",
         nargs="*",
@@ -180,10 +185,13 @@ def main() -> None:
         "--output", type=Path, default=ROOT / "results" / "wheels", help="folder for the wheels"
     )
     stated = parser.parse_args()
-    known = [*TARGETS, LOCAL, "all"]
     for name in stated.platforms:
         if name not in known:
             parser.error(f"PLATFORM is {name}; accepted are {', '.join(known)}")
+    if not STUB.is_file():
+        parser.error(
+            f"{STUB} is missing; `make wheels` makes it, or an engine: python -m dumbbell.scenario.stub"
+        )
     names = list(TARGETS) if "all" in stated.platforms else stated.platforms
     for name in names:
         build(name, stated.profile, stated.output)

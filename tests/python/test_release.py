@@ -86,4 +86,4 @@ def test_a_wheel_of_an_unknown_platform_is_refused_with_those_that_are_known():
         check=False,
     )
     assert done.returncode == 2
-    assert "PLATFORM is linux-riscv; accepted are linux-x86_64, linux-aarch64" in done.stderr
+    assert "PLATFORM is linux-riscv; accepted are linux-x86_64, linux-aarch64, local, all" in done.stderr

@@ -62,10 +62,10 @@ class Environment:
         assert done.returncode in codes, done.stdout + done.stderr
         return done.stdout + done.stderr
 
-    def program(self, name):
-        """Return the path of a program that the package brings."""
+    def package(self):
+        """Return the folder of the package."""
         code = "import dumbbell, pathlib; print(pathlib.Path(dumbbell.__file__).parent)"
-        return Path(self.run("python", "-c", code).strip()) / "programs" / name
+        return Path(self.run("python", "-c", code).strip())
 
 
 @pytest.fixture(scope="session", params=PYTHONS, ids=lambda python: Path(python).name)
@@ -76,6 +76,11 @@ def installed(request, tmp_path_factory):
 def test_the_package_is_that_of_the_environment(installed):
     place = installed.run("python", "-c", "import dumbbell; print(dumbbell.__file__)")
     assert str(installed.folder) in place
+
+
+def test_type_checkers_know_the_parts_of_scenarios(installed):
+    stub = installed.package() / "scenario/builders.pyi"
+    assert "class Flow" in stub.read_text("utf-8")
 
 
 def test_the_first_figure_takes_two_commands(installed):
@@ -119,7 +124,7 @@ def test_cross_validation_has_its_peers_and_grids(installed):
 @pytest.mark.skipif(sys.platform != "linux", reason="the programs are for Linux")
 def test_the_programs_of_the_testbed_and_the_shell_are_inside(installed):
     for name in ("dumbbell-testbed", "dumbbell-shell"):
-        assert os.access(installed.program(name), os.X_OK), name
+        assert os.access(installed.package() / "programs" / name, os.X_OK), name
     report = json.loads(installed.run("dumbbell", "testbed", "doctor", "--json", codes=(0, 3)))
     assert report
 
