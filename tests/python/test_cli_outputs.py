@@ -104,8 +104,9 @@ def test_what_is_printable_is_left_as_it_is():
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100])
-def test_list_fits_the_width_when_it_is_piped(columns):
-    done = through_shell("| cat", "list", COLUMNS=str(columns))
+@pytest.mark.parametrize("words", [["list"], ["list", "tcp"], ["list", "queues"]], ids=" ".join)
+def test_list_fits_the_width_when_it_is_piped(columns, words):
+    done = through_shell("| cat", *words, COLUMNS=str(columns))
     assert done.returncode == 0
     longest = max(done.stdout.splitlines(), key=len)
     assert len(longest) <= columns, longest

@@ -61,9 +61,8 @@ def _show_names(catalogue: Mapping[str, Sequence[Any]]) -> None:
         listed.add_column(overflow="fold")
         listed.add_row(Text(kind, style="bold"), Text(names))
         out.print(listed)
-    say(
-        "\n`dumbbell list NAME` describes one, `dumbbell list KIND` all of a kind, `dumbbell list columns` results."
-    )
+    hint = "`dumbbell list NAME` describes one, `dumbbell list KIND` all of a kind, `dumbbell list columns` results."
+    out.print(Text(f"\n{hint}"))
 
 
 def _with_name(catalogue: dict[str, list[Any]], name: str) -> dict[str, list[Any]]:
