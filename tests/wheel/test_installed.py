@@ -28,23 +28,31 @@ def wheel():
     return built[-1]
 
 
+def locked():
+    """Return the locked versions of packages without their hashes, which a wheel just built has none of."""
+    lock = (ROOT / "requirements.lock").read_text("utf-8")
+    return "\n".join(re.findall(r"^([\w.-]+==[^\\\n]+?) ?\\?$", lock, re.MULTILINE)) + "\n"
+
+
 class Environment:
     """An environment with the wheel and what it depends on, and an empty folder to work in."""
 
     def __init__(self, python, place):
         self.folder, self.here = place / "environment", place / "here"
         self.here.mkdir()
-        uv = [str(Path(sys.executable).parent / "uv"), "--quiet"]
         self.variables = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("PYTHON", "DUMBBELL", "VIRTUAL_ENV", "PYTEST", "COV", "CARGO"))
         } | {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "MPLBACKEND": "agg"}
-        subprocess.run([*uv, "venv", "--python", python, self.folder], check=True, env=self.variables)
-        interpreter = str(self.folder / "bin/python")
-        constraints = [] if os.environ.get("WHEEL_NEWEST") else ["--constraint", ROOT / "requirements.lock"]
+        subprocess.run([python, "-m", "venv", self.folder], check=True, env=self.variables)
+        constraints = place / "constraints.txt"
+        constraints.write_text("" if os.environ.get("WHEEL_NEWEST") else locked(), "utf-8")
         subprocess.run(
-            [*uv, "pip", "install", "--python", interpreter, *constraints, wheel()],
+            [
+                *(self.folder / "bin/python", "-m", "pip", "install", "--quiet", "--no-compile"),
+                *("--constraint", constraints, wheel()),
+            ],
             check=True,
             env=self.variables,
         )
