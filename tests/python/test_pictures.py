@@ -19,6 +19,7 @@ from command_line import invoke
 from dumbbell import Job, Probe, ScenarioError, statistics, topologies
 from dumbbell.cli import progress
 from dumbbell.plots import Panel, curves, notebook, time_series
+from dumbbell.plots.capacity import capacity_of
 from dumbbell.runs import RunTables
 from dumbbell.traces import StepFunction
 
@@ -108,9 +109,18 @@ def test_panels_over_time_have_the_same_limits(result):
     assert len({ax.get_xlim() for ax in axes}) == 1
 
 
-def test_a_path_that_changes_has_no_capacity(two_hosts):
-    changing = two_hosts.with_values({"links.r1-r2.changes": [{"at": "1 s", "rate": "1 Mbit/s"}]})
-    assert panel(dumbbell.run(changing).plot(), "congestion window").references == {}
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("changes", [{"at": "1 s", "rate": "1 Mbit/s"}]),
+        ("outages", [{"from": "1 s", "until": "1.1 s"}]),
+        ("opportunities", {"times": [1, 2, 4]}),
+        ("trace", {"kind": "lte", "rate": "2 Mbit/s"}),
+    ],
+)
+def test_a_path_that_changes_has_no_capacity(two_hosts, field, value):
+    assert capacity_of(two_hosts, ["fg"]) is not None
+    assert capacity_of(two_hosts.with_values({f"links.r1-r2.{field}": value}), ["fg"]) is None
 
 
 def test_goodput_in_a_bin_never_exceeds_the_link(two_hosts):

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MOST_FLOWS = 1000
 """A scenario with more flows is not looked into."""
 
+VARYING = ("changes", "outages", "opportunities", "trace", "wifi")
+"""Fields of a link whose rate or delay is not the stated one all the time."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
@@ -84,8 +87,7 @@ def _of_flow(scenario: Scenario, flow: Mapping[str, Any], links: Mapping[str, An
     )
     there = [links[name] for name in network.path(flow["from"], flow["to"])]
     back = [links[name] for name in network.path(flow["to"], flow["from"])]
-    changes = ("changes", "opportunities", "film", "reroutes")
-    if flow.get("reroutes") or any(link.get(name) for link in (*there, *back) for name in changes):
+    if flow.get("reroutes") or any(link.get(name) for link in (*there, *back) for name in VARYING):
         return None
     rates = [bits_per_second(link["rate"], "rate") for link in there]
     rtt_s = sum(nanoseconds(link["delay"], "delay") for link in (*there, *back)) / 1e9
