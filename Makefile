@@ -47,7 +47,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website lab lab-test lab-random reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale bench-alone fuzz chaos chaos-smoke mutants mutants-python mutants-rust wheels wheel-test release format lock clean
+.PHONY: help figure website lab lab-test lab-random reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python header qlog tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale bench-alone fuzz chaos chaos-smoke mutants mutants-python mutants-rust wheels wheel-test release format lock clean
 .DELETE_ON_ERROR:
 
 # One target after the other, except for pairs of which one uses a single core.
@@ -78,6 +78,8 @@ help:
 	@echo "make torture-testbed  kill runs in real time and shells 200 times; takes about half an hour, needs Linux and root"
 	@echo "make testbed-smoke  the twins, and two flows compared with the simulator, in 30 s; what is missing is told"
 	@echo "make twins          load the eBPF twins into the running kernel; needs Linux and root"
+	@echo "make header         write the C header of the interface of compiled algorithms"
+	@echo "make qlog           compare the log of quinn with what the engine records"
 	@echo "make hostile        give every command bad input, full disks, little memory and signals"
 	@echo "make torture        kill and damage stores, campaigns and cluster workers; takes about an hour"
 	@echo "make inject         let each call on files fail under stores, outputs, campaigns and a paper (INJECT=...); needs strace"
@@ -134,6 +136,15 @@ check: $(STAMPS)/test-packages
 # Packages are installed while crates are compiled.
 builds: $(STAMPS)/python
 	@$(TOGETHER) $(STAMPS)/test-packages rust-tests
+
+# The header for algorithms in C; a test says when it is not that of the interface.
+header:
+	cargo run --quiet --locked --package xtask --features header -- header
+
+# The log of quinn against what the engine records; nothing else needs the crates that write it.
+qlog: $(STAMPS)/python
+	cargo clippy --package dumbbell-transports --features qlog --all-targets --locked --quiet -- -D warnings
+	cargo test --package dumbbell-transports --features qlog --locked
 
 rust-tests: $(STAMPS)/python
 	cargo test --workspace --locked --quiet --no-run

@@ -250,6 +250,7 @@ def test_warnings_of_runs_are_lines_on_standard_error(capsys):
 # list, schema, version, reproduce
 
 
+@pytest.mark.registry
 def test_list_shows_the_names_of_every_kind_on_a_screen():
     result = invoke("list")
     assert result.exit_code == 0
@@ -260,6 +261,7 @@ def test_list_shows_the_names_of_every_kind_on_a_screen():
     assert result.stdout.count("\n") <= 40
 
 
+@pytest.mark.registry
 @pytest.mark.parametrize("kind", dumbbell.catalogue())
 def test_list_shows_a_kind_with_parameters_defaults_and_units(kind):
     result = invoke("list", kind)

@@ -118,6 +118,7 @@ def test_reno_is_a_congestion_control_where_its_recovery_is_history(two_hosts, r
     assert named["recovery"]["kind"] in ("rack", "ns3sack")
 
 
+@pytest.mark.registry
 def test_by_default_all_congestion_controls_have_one_sender(two_hosts):
     """What differs is the congestion control, and what it needs to be itself."""
     own = ("congestion", "mechanisms", "ecn", "aqt")
@@ -147,6 +148,7 @@ def test_the_environment_of_a_scenario_is_that_of_flows_that_state_none(two_host
         Scenario.from_dict(data | {"rules": "modern"})
 
 
+@pytest.mark.registry
 def test_linux_has_one_recovery_for_every_congestion_control(two_hosts):
     default = resolved(two_hosts, {"rules": "linux"})["recovery"]
     for entry in dumbbell.engine.catalogue()["algorithms"]:

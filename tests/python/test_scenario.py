@@ -301,6 +301,7 @@ def at(schema: dict[str, Any], *steps: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.registry
 def test_every_kind_at_every_place_has_a_class():
     for name, found in declared.FAMILIES.items():
         for place in found.places:
@@ -370,6 +371,7 @@ def test_threads_get_the_same_classes_and_parts(tmp_path, two_hosts_data, monkey
     assert all(len(set(map(repr, values))) == 1 for values in seen)
 
 
+@pytest.mark.registry
 def test_the_stub_names_every_class_with_its_fields():
     written = ast.parse(stub.text())
     classes = {node.name: node for node in written.body if isinstance(node, ast.ClassDef)}
@@ -407,6 +409,7 @@ def test_parts_of_a_file_are_made_when_they_are_asked_for(tmp_path, two_hosts_da
         _ = scenario.colour
 
 
+@pytest.mark.registry
 def test_the_catalogue_names_everything_with_summary_and_parameters():
     catalogue = dumbbell.catalogue()
     assert {

@@ -26,8 +26,10 @@ REGISTRY = "crates/dumbbell-cc/src/algorithms/mod.rs"
 REGISTRY_LINE = re.compile(r'^ {4}"(\w+)" => \w+::\w+,$', flags=re.MULTILINE)
 QUEUES = "crates/dumbbell-net/src/queues/mod.rs"
 
-# Tests of the package with cases from the registry.
-OF_THE_REGISTRY = ("test_plots.py", "test_scenario.py")
+# Files with tests of the package that have cases from the registries.
+OF_THE_REGISTRY = [
+    file.name for file in (ROOT / "tests/python").glob("*.py") if "mark.registry" in file.read_text("utf-8")
+]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 # Tests of the copy: the new entry is listed, and a scenario that names it runs.
@@ -48,6 +50,8 @@ def run(command: str, folder: Path) -> str:
         env=os.environ
         | {
             "CARGO_TARGET_DIR": str(TARGET if folder == ROOT else BUILDS),
+            # Compiling the crates takes longer than their tests.
+            "CARGO_PROFILE_DEV_OPT_LEVEL": "1" if folder == ROOT else "0",
             "PYO3_PYTHON": sys.executable,
             "PYTHONPATH": str(folder / "python"),
         },
@@ -205,7 +209,7 @@ def test_tests_of_the_package_accept_new_entries(checkout: Path, tested: str) ->
     suffix = {"darwin": "dylib", "win32": "dll"}.get(sys.platform, "so")
     shutil.copy2(BUILDS / "debug" / f"lib_engine.{suffix}", checkout / "python/dumbbell/_engine.abi3.so")
     tests = " ".join(f"tests/python/{name}" for name in OF_THE_REGISTRY)
-    run(f"{sys.executable} -m pytest -q -p no:cacheprovider --numprocesses auto {tests}", checkout)
+    run(f"{sys.executable} -m pytest -q -p no:cacheprovider -m registry {tests}", checkout)
 
 
 def test_a_queue_discipline_is_one_file_and_one_line(

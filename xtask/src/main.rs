@@ -3,22 +3,33 @@
 //! `cargo run -p xtask -- tidy` checks the house rules that no compiler or linter checks, and exits with status 1 if
 //! one is broken.
 //! `cargo run -p xtask -- licences` checks the licences of dependencies in the same way.
+//! `cargo run -p xtask --features header -- header` writes the header of the C interface.
 
 #![allow(clippy::disallowed_macros, reason = "a command-line tool speaks to its user")]
 
+#[cfg(feature = "header")]
+mod header;
 mod licences;
 mod tidy;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo run -p xtask -- tidy|licences";
+const USAGE: &str = "usage: cargo run -p xtask -- tidy|licences, or with --features header: header";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["tidy"] => run_tidy(),
         ["licences"] => run_licences(),
+        #[cfg(feature = "header")]
+        ["header"] => match header::write(&checkout()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("header: {error}");
+                ExitCode::from(2)
+            }
+        },
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS

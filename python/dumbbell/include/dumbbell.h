@@ -1,5 +1,6 @@
 // The C interface of congestion controls in compiled libraries, written from the sources of Dumbbell.
 // docs/algorithms-in-c.md explains it.
+// SHA-256 of its source: bccdfac9eea8da1bdc3c55c6d796561ed87f6de0d6113adcf76a1e8874ce240c
 
 #ifndef DUMBBELL_H
 #define DUMBBELL_H

@@ -9,8 +9,8 @@ Three models answer every claim that could be checked, and `dumbbell.claims.judg
     table. Differences, signs and marks are then 0, and ratios 1.
 ``shuffled``
     Our own runs with their labels permuted over a whole table or figure, all settings and algorithms of it, and judged again;
-    the mean of `DRAWS` draws. A claim that rests on no such runs, but on a single configuration, formulas or the kernel, has
-    no answer.
+    the mean of `DRAWS` draws, in quick mode of `QUICK_DRAWS`. A claim that rests on no such runs, but on a single
+    configuration, formulas or the kernel, has no answer.
 
 A table is the source of a claim with the units of its number; where it has fewer than `FEWEST` numbers, all numbers of the
 paper with these units take its place, and without as many of them, the constant model has no answer. Where a function judges
@@ -43,6 +43,9 @@ FEWEST = 3
 
 DRAWS = 10
 """Permutations of the labels."""
+
+QUICK_DRAWS = 3
+"""Permutations of the labels in quick mode."""
 
 SEED = 44
 """Seed of the permutations."""
@@ -134,11 +137,14 @@ class Relabelling:
         The stage of the paper's plan, by key. Labels are permuted over the keys of a stage whose runs have the same columns.
     judge
         Returns the findings on claims from such runs by key.
+    draws
+        Number of permutations.
     """
 
     results: pd.DataFrame
     stages: Mapping[str, str]
     judge: Callable[[Sequence[Claim[Any]], RunsByKey], Sequence[Finding]]
+    draws: int = DRAWS
 
     @cached_property
     def _places(self) -> dict[str, NDArray[np.intp]]:
@@ -212,11 +218,14 @@ class Passed:
         For each of `MODELS` the share of the draws in which each claim holds, from 0 to 1, in the order of the findings.
     answered
         Whether the labels of the runs that each claim rests on can be exchanged.
+    draws
+        Number of permutations of the labels.
     """
 
     findings: Sequence[Finding]
     passed: Mapping[str, Sequence[float]]
     answered: Sequence[bool]
+    draws: int = DRAWS
 
     def row(self, *, of_class: str, group: str = "") -> dict[str, float]:
         """Return the number of claims of a class, and of one of `GROUPS` if given, and how many we and each model pass.
@@ -266,9 +275,17 @@ def passed(findings: Sequence[Finding], relabelling: Relabelling | None = None) 
     if relabelling is not None and any(answered):
         asked = [finding.claim for finding, is_asked in zip(known, answered, strict=True) if is_asked]
         generator = np.random.default_rng(SEED)
-        draws = [[each.holds is True for each in relabelling.draw(asked, generator)] for _ in range(DRAWS)]
+        draws = [
+            [each.holds is True for each in relabelling.draw(asked, generator)]
+            for _ in range(relabelling.draws)
+        ]
         shuffled[answered] = np.mean(draws, axis=0)
-    return Passed(findings=known, passed=shares | {"shuffled": shuffled.tolist()}, answered=answered)
+    return Passed(
+        findings=known,
+        passed=shares | {"shuffled": shuffled.tolist()},
+        answered=answered,
+        draws=DRAWS if relabelling is None else relabelling.draws,
+    )
 
 
 def _cell(row: Mapping[str, float], name: str) -> Cell:
@@ -298,8 +315,8 @@ def section(counted: Passed) -> Section:
             paragraphs=[
                 "Only printed claims make the headline. The null models measure nothing: with `zero`, every number is 0; "
                 "with `constant`, one value stands for all of a table; `shuffled` permutes the labels of our own runs over a "
-                f"whole table or figure (mean of {DRAWS} draws; its share is of the claims that rest on such runs). The rules "
-                "that judge us judge them, too."
+                f"whole table or figure (mean of {counted.draws} draws; its share is of the claims that rest on such runs). "
+                "The rules that judge us judge them, too."
             ]
         ),
         Table(
@@ -354,7 +371,8 @@ def overview(papers: Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]
             ],
             rows=headline,
             note="Zero: every number is 0. Constant: one value stands for all of a table. Shuffled: the labels of our own "
-            f"runs are permuted over a table or figure, mean of {DRAWS} draws, of the claims that rest on such runs.",
+            f"runs are permuted over a table or figure, mean of {DRAWS} draws, in quick mode of {QUICK_DRAWS}, of the claims "
+            "that rest on such runs.",
         ),
     ]
     return Section(anchor="classes", title="Classes and null models", blocks=blocks)

@@ -326,6 +326,7 @@ def _relabelling(
         results=results,
         stages={key: each.stage for key, each in runs.items()},
         judge=lambda asked, table: claims.judge(asked, paper.evidence(settings, table, observed)),
+        draws=nulls.QUICK_DRAWS if settings.quick else nulls.DRAWS,
     )
 
 
