@@ -641,7 +641,8 @@ def run_many(
     progress
         ``True`` shows a bar on a terminal or in a notebook; a function is called instead; ``False`` is silent.
     finished
-        Called about once per second, and at the end, with the results of the jobs completed since the last call.
+        Called about once per second, less often if it takes more than a tenth of the time, and at the end, with the results of
+        the jobs completed since the last call.
         Its `Runs` has all jobs in ``jobs`` and rows of the newly completed ones. They are not kept: the returned
         value has empty tables.
     warn

@@ -90,7 +90,7 @@ PRELOADED = [
     "pandas",
     "pyarrow.parquet",
     "python_mutants",
-    "statsmodels.stats.api",
+    "scipy.stats",
     "typer.testing",
 ]
 

@@ -16,7 +16,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The environment variable that states how many samples the probes of a run may record.
 const MAX_SAMPLES_NAME: &str = "DUMBBELL_MAX_SAMPLES";
@@ -26,8 +26,11 @@ const MAX_IN_FLIGHT_NAME: &str = "DUMBBELL_MAX_IN_FLIGHT";
 /// Interval between progress reports and checks for interrupts.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 
-/// Maximum number of heartbeats between two deliveries of completed jobs to the listener.
-const HAND_OVER: u32 = 10;
+/// Shortest time between two deliveries of completed jobs to the listener.
+const HAND_OVER: Duration = Duration::from_secs(1);
+
+/// The listener takes at most one part in so many of the time of a core: what it does once for each delivery adds up.
+const LISTENER_SHARE: u32 = 10;
 
 /// The outcomes of the jobs that were completed.
 #[pyclass(frozen)]
@@ -234,8 +237,8 @@ impl Drop for Ended<'_> {
 pub struct Listeners<'a> {
     /// Called with the number of completed jobs and of all jobs.
     pub progress: Option<Py<PyAny>>,
-    /// Called about once per second with the results of the jobs completed since, which are then not among those
-    /// returned. Results for which it raises an exception are passed again at the end.
+    /// Called about once per second, or less often if that would take more than a tenth of a core, with the results of the
+    /// jobs completed since, which are then not among those returned. Results for which it raises an exception are passed again at the end.
     pub finished: Option<Py<PyAny>>,
     /// Called with the simulated time of the run in progress, in seconds.
     pub clock: Option<Py<PyAny>>,
@@ -315,18 +318,24 @@ fn hand_over(py: Python<'_>, shared: &Shared<'_>, finished: &Py<PyAny>) -> PyRes
     finished.call1(py, (results,)).map(drop).inspect_err(|_| shared.put_back(&outcomes))
 }
 
+#[expect(clippy::disallowed_methods, reason = "when results are delivered is no part of them")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// Calls the listeners until no thread is running, or until an exception.
 fn watch(py: Python<'_>, shared: &Shared<'_>, listeners: &Listeners<'_>) -> PyResult<()> {
-    let mut beats = 0;
+    let mut due = now() + HAND_OVER;
     loop {
         let working = py.detach(|| shared.wait());
-        beats += 1;
         py.check_signals()?;
+        let begin = now();
         if let Some(finished) = &listeners.finished
-            && beats >= HAND_OVER
+            && begin >= due
         {
             hand_over(py, shared, finished)?;
-            beats = 0;
+            let end = now();
+            due = end + HAND_OVER.max((end - begin) * LISTENER_SHARE);
         }
         if let Some(progress) = &listeners.progress {
             progress.call1(py, (shared.completed(), shared.batch.jobs()))?;

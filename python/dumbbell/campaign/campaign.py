@@ -24,7 +24,7 @@ from dumbbell.campaign.points import Grid, Point, grid_of, points_of
 from dumbbell.campaign.progress import Display
 from dumbbell.campaign.reductions import OF_RUNS, function_identity, tables
 from dumbbell.campaign.store import INDEX, Store, engine_identity
-from dumbbell.errors import refusal
+from dumbbell.errors import installation, refusal
 from dumbbell.files import make_folder, replacing
 from dumbbell.parameters import columns
 from dumbbell.runs import Job, Runs
@@ -526,12 +526,18 @@ class Campaign:
 
         Raises
         ------
+        ScenarioError
+            The package ``duckdb`` is missing: the extra ``sql`` installs it.
         duckdb.Error
             The query is not valid.
         ResultsError
             A file of the store cannot be read.
         """
-        import duckdb
+        try:
+            import duckdb
+        except ImportError:
+            accepted = f"an installed package duckdb: {installation('sql')}"
+            raise refusal("sql", query, accepted, problem="needs it", quoted=False) from None
 
         with duckdb.connect(config={"python_enable_replacements": False}) as connection:
             for name, table in self.tables().items():
