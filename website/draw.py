@@ -23,7 +23,7 @@ import lablink
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "gallery"
 FIGURES = ROOT / "examples" / "figures.py"
-NOTEBOOKS = ROOT / "examples" / "notebooks"
+NOTEBOOKS = (ROOT / "examples" / "notebooks", ROOT / "examples" / "course")
 DRAWN = ROOT / "results" / "website"
 """Figures by section: ``gallery/NAME.svg`` and ``.txt``, ``figures/NAME.svg``, ``algorithms/NAME.svg``,
 ``notebooks/NAME.ipynb``; and beside those of runs, as ``NAME.json``, the first scenario that is run, if the lab can run it."""
@@ -48,8 +48,8 @@ def examples() -> list[Path]:
 
 
 def notebooks() -> list[Path]:
-    """Return the notebooks."""
-    return sorted(NOTEBOOKS.glob("*.ipynb"))
+    """Return the notebooks, and the sheets of the course without their solutions."""
+    return [file for folder in NOTEBOOKS for file in sorted(folder.glob("*.ipynb"))]
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-START = ["index.md", "installation.md", "tutorial.md", "coming-from.md"]
+START = ["index.md", "installation.md", "tutorial.md", "course.md", "coming-from.md"]
 REFERENCE = ["commands.md", "scenarios.md", "results.md", "glossary.md", "references.md"]
 PROJECT = [
     "development.md",

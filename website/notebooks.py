@@ -12,8 +12,8 @@ from repository import cited
 HEAD = """\
 # Notebooks
 
-For teaching: each takes about ten minutes to read and seconds to run. They are in `examples/notebooks`; all of them are
-executed in the tests.
+For teaching: each takes about ten minutes to read and seconds to run. They are in `examples/notebooks`. The numbered sheets
+of 90 minutes are those of the [course](../course.md), in `examples/course`. All of them are executed in the tests.
 
 """
 

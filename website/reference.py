@@ -12,6 +12,7 @@ MODULES = {
     "dumbbell.topologies": "Networks: the shapes of the field.",
     "dumbbell.transports": "Transports other than the engine's TCP.",
     "dumbbell.kernel": "Linux kernels in simulated time.",
+    "dumbbell.course": "The checks of the course.",
     "dumbbell.control": "Congestion controls of your own.",
     "dumbbell.library": "Congestion controls from shared libraries and WebAssembly modules.",
     "dumbbell.conformance": "The check of a congestion control.",

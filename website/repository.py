@@ -19,6 +19,7 @@ INSTEAD = {
     "examples": "gallery/index.md",
     "examples/gallery": "gallery/index.md",
     "examples/notebooks": "notebooks/index.md",
+    "examples/course": "notebooks/index.md",
 }
 """Pages that show a file or folder in another form."""
 

@@ -49,7 +49,7 @@ def examples(
         Path, typer.Argument(metavar="[DIR]", help="Folder to write; it must not exist.")
     ] = Path("examples"),
 ) -> None:
-    """Write the examples that the documentation uses: scenarios, programs, notebooks and the gallery."""
+    """Write the examples that the documentation uses: scenarios, programs, notebooks, the course and the gallery."""
     if folder.exists() or folder.is_symlink():
         raise refusal("DIR", str(folder), "a folder that does not exist yet", problem="exists")
     source = folder_of("examples")

@@ -93,7 +93,7 @@ TASKS: dict[str, Task] = {
         truth=lambda: share("8 BDP"),
         unit="%",
         tolerance=0.12,
-        source="measured, from the means of six runs; single runs differ by much more",
+        source="measured, from the means of six runs; single runs differ by some percentage points",
         hint="Divide BBR's mean goodput by the sum of both, over at least six runs.",
         slips=[
             Slip(lambda truth: 100 - truth, "This is CUBIC's share."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import dumbbell
 from dumbbell.course.kinds import Choice, OpenQuestion, Quantity, Slip, Task, times
@@ -10,7 +11,6 @@ from dumbbell.course.networks import alone, many
 from dumbbell.course.slow_start import PACKET, SEGMENT, bdp_packets
 
 RATE, RTT = 20e6, 0.060
-PATH = {"rate": "20 Mbit/s", "rtt": "60 ms"}
 RUNS = 5
 FLOWS = 16
 BUSY = 0.98
@@ -40,20 +40,21 @@ def without_buffer() -> float:
 
 
 @functools.cache
-def utilization(packets: int, tcp: str = "reno") -> float:
-    """Measure the mean utilization by one flow, in %."""
-    runs = dumbbell.run_many(
-        alone(tcp, queue=f"{packets} packets", **PATH), runs=RUNS, seed=1, progress=False
-    )
-    return float(100 * runs.links.query("name == 'r1-r2'").utilization.mean())
+def _bottleneck(packets: int) -> Any:
+    """Run one Reno flow with a buffer; return the rows of the bottleneck, one per run."""
+    scenario = alone(rate="20 Mbit/s", rtt="60 ms", queue=f"{packets} packets")
+    runs = dumbbell.run_many(scenario, runs=RUNS, seed=1, progress=False)
+    return runs.links.query("name == 'r1-r2'")
 
 
-@functools.cache
+def utilization(packets: int) -> float:
+    """Measure the mean utilization by one Reno flow, in %."""
+    return float(100 * _bottleneck(packets).utilization.mean())
+
+
 def waiting(packets: int) -> float:
     """Measure the mean queueing delay of one Reno flow, in ms."""
-    scenario = alone(queue=f"{packets} packets", **PATH)
-    runs = dumbbell.run_many(scenario, runs=RUNS, seed=1, progress=False)
-    return float(1e3 * runs.links.query("name == 'r1-r2'").wait_mean_s.mean())
+    return float(1e3 * _bottleneck(packets).wait_mean_s.mean())
 
 
 @functools.cache

@@ -169,7 +169,7 @@ class Choice:
 
     def judged(self, answer: Any) -> Judgement:
         """Compare a letter with the statement that holds."""
-        letter = answer.strip().lower() if isinstance(answer, str) else None
+        letter = answer.strip().lower() if isinstance(answer, str) else ""
         if letter not in self.hints:
             return "rejected", f"Expected {self.expected()}."
         if letter == self.truth():

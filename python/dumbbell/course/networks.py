@@ -50,7 +50,9 @@ def alone(
     )
     flow = Flow(name="flow", from_="s1", to="d1", tcp=tcp, start=START, source=source or Greedy())
     probe = Probe(flows=["flow"], quantities=["cwnd_base", "tcp_events"])
-    return shape.scenario(duration=duration, measure_from=measure_from, flows=[flow], probes=[probe])
+    return shape.scenario(
+        name="one flow", duration=duration, measure_from=measure_from, flows=[flow], probes=[probe]
+    )
 
 
 def two(
@@ -88,7 +90,7 @@ def two(
     ]
     if noise:
         flows.append(Flow(name="noise", from_="s3", to="d3", source=Poisson(rate=noise, packet="500 bytes")))
-    return shape.scenario(duration=duration, measure_from=measure_from, flows=flows)
+    return shape.scenario(name="two flows", duration=duration, measure_from=measure_from, flows=flows)
 
 
 def many(
@@ -112,7 +114,7 @@ def many(
     rtts = [f"{36 + 8 * n / (count - 1):.3f} ms" for n in range(count)]
     shape = topologies.dumbbell(pairs=count, rate=rate, delay="5 ms", rtt=rtts, queue=_queue(queue))
     flows = [Flow(name=f"{n}", from_=f"s{n}", to=f"d{n}", tcp=tcp, start=START) for n in range(1, count + 1)]
-    return shape.scenario(duration=duration, measure_from=measure_from, flows=flows)
+    return shape.scenario(name=f"{count} flows", duration=duration, measure_from=measure_from, flows=flows)
 
 
 def call(*, rate: str = "10 Mbit/s", queue: Any = "1000 packets") -> Scenario:
@@ -127,7 +129,13 @@ def call(*, rate: str = "10 Mbit/s", queue: Any = "1000 packets") -> Scenario:
     flows = [Flow(name=f"download {n}", from_=f"s{n}", to=f"d{n}", tcp="cubic", start=START) for n in (1, 2)]
     source = Cbr(rate="64 kbit/s", packet="160 bytes")
     flows.append(Flow(name="call", from_="s3", to="d3", source=source, start=START))
-    return shape.scenario(duration="40 s", measure_from="15 s", delay_percentiles=True, flows=flows)
+    return shape.scenario(
+        name="two downloads and a call",
+        duration="40 s",
+        measure_from="15 s",
+        delay_percentiles=True,
+        flows=flows,
+    )
 
 
 def _queue(stated: Any) -> Any:
