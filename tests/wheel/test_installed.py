@@ -141,3 +141,18 @@ def test_the_programs_of_the_testbed_and_the_shell_are_inside(installed):
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("ip") is None, reason="needs root and iproute2")
 def test_a_program_runs_behind_a_link(installed):
     assert "seen" in installed.run("dumbbell", "shell", "--rate", "10 Mbit/s", "--", "echo", "seen")
+
+
+def test_the_course_is_solved_from_the_wheel(installed):
+    if not (installed.here / "examples").is_dir():
+        installed.run("dumbbell", "examples")
+    for solution in sorted((installed.here / "examples" / "course" / "solutions").glob("*.ipynb")):
+        cells = [
+            cell for cell in json.loads(solution.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"
+        ]
+        code = "\n".join(re.sub(r"^(check\(.*\))$", r"print(\1)", "".join(cell["source"])) for cell in cells)
+        script = installed.here / f"{solution.stem}.py"
+        script.write_text(code, "utf-8")
+        said = installed.run("python", script.name)
+        assert said.count("accepted") == 6, said
+        assert said.count("noted") == 1, said

@@ -60,7 +60,7 @@ def waiting(packets: int) -> float:
 @functools.cache
 def smallest_buffer() -> str:
     """Measure which is the smallest buffer that keeps a link of many flows busy: the product, over sqrt(n), or over n."""
-    whole = bdp_packets(100e6, RTT * 2 / 3)
+    whole = bdp_packets(100e6, 0.040)
     sizes = {"a": whole, "b": whole / FLOWS**0.5, "c": whole / FLOWS}
     busy = [letter for letter, size in sizes.items() if _utilization_of_many(round(size)) >= BUSY]
     return busy[-1] if busy else "none"

@@ -63,7 +63,7 @@ def measured(control: Any) -> Mapping[str, float]:
         # One thread: other processes cannot have the class of a notebook without further packages.
         return dumbbell.run_many(scenario, runs=RUNS, seed=1, threads=1, progress=False)
 
-    single = runs(alone(control, queue=DEEP)).links.query("name == 'r1-r2'")
+    single = runs(alone(control, queue=DEEP, duration="25 s")).links.query("name == 'r1-r2'")
     beside = runs(two(control, "cubic", names=("own", "cubic"))).flows
     goodput = beside.groupby("name").goodput_bps.mean()
     values = (
