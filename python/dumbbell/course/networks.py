@@ -34,7 +34,7 @@ def alone(
     tcp
         Its congestion control: a name, a `dumbbell.Tcp`, or a `dumbbell.Control`.
     rate, rtt
-        Rate of the bottleneck, and the round-trip time without queueing, at least 40 ms.
+        Rate of the bottleneck, and the round-trip time without queueing, at least 20 ms.
     queue
         Buffer of a drop-tail queue, such as ``"33 packets"`` or ``"0.5 BDP"``; or another queue.
     loss
@@ -78,7 +78,7 @@ def two(
     rate, queue, duration, measure_from
         As of `alone`.
     rtts
-        Their round-trip times without queueing, at least 20 ms.
+        Their round-trip times without queueing, at least 10 ms. A queue in BDP needs them equal.
     noise
         Rate of random packets beside them, without which the order of arrivals may lock ([floyd1991]); none by default.
     """
