@@ -40,6 +40,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
+# Packages are compiled when they are imported first: without files of bytecode, each process would compile them again.
+unexport PYTHONDONTWRITEBYTECODE
 unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
 # All Rust sources, with new ones: cargo fmt does not see modules that macros declare.
@@ -47,7 +49,7 @@ RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard
 
 ENGINE := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' \)) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: help figure website lab lab-test lab-random reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests python header qlog tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale bench-alone fuzz chaos chaos-smoke mutants mutants-python mutants-rust wheels wheel-test release format lock clean
+.PHONY: help figure website lab lab-test lab-random reproduce evaluate test check hostile builds fmt tidy licences advisories lint lint-rust lint-python rust rust-tests bytecode python header qlog tutorials torture torture-kernel torture-testbed inject testbed testbed-smoke testbed-measure twins quick cross-validate cross-validate-smoke bench bench-smoke bench-peers bench-scale bench-alone fuzz chaos chaos-smoke mutants mutants-python mutants-rust wheels wheel-test release format lock clean
 .DELETE_ON_ERROR:
 
 # One target after the other, except for pairs of which one uses a single core.
@@ -124,7 +126,7 @@ evaluate: $(FAST)
 
 test: builds fmt tidy licences advisories
 	@$(TOGETHER) lint-rust $(STAMPS)/engine
-	@$(TOGETHER) lint-python rust
+	@$(TOGETHER) rust lint-python bytecode
 	@$(MAKE) --no-print-directory python
 	@$(TOGETHER) tutorials website
 	@echo "make test: all checks passed"
@@ -185,6 +187,10 @@ lint-python: $(STAMPS)/engine $(STAMPS)/test-packages
 # Without make's flags, which those that compile the documentation's examples cannot use.
 rust: $(STAMPS)/python
 	MAKEFLAGS= cargo test --workspace --locked --quiet
+
+# Compiles the packages and the tests while others run: the processes of `make python` would each do that.
+bytecode: $(STAMPS)/engine $(STAMPS)/test-packages
+	$(BIN)/pytest tests/python tests/tutorials --collect-only --quiet --quiet >/dev/null
 
 # One process more than cores: some tests wait.
 python: $(STAMPS)/engine $(STAMPS)/test-packages
