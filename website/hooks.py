@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import algorithms
 import draw
+import formulas
 import gallery
 import lablink
 import labpage
@@ -67,3 +68,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     if "/" not in page.file.src_uri:
         markdown = lablink.linked(markdown, page.file.src_uri, repository.ROOT)
     return repository.relinked(markdown, page.file.src_uri, shown)
+
+
+def on_page_content(html: str, *, page: Page, **_: object) -> str:
+    """Typeset the formulas of a page."""
+    return formulas.typeset(html, page.file.src_uri)
