@@ -42,6 +42,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 unexport CONDA_PREFIX PYTHONPATH PYTHONHOME
 
+# Compiled modules are kept, whatever the environment says: otherwise, each process compiles its packages, for up to 10 s.
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/bytecode
+
 # All Rust sources, with new ones: cargo fmt does not see modules that macros declare.
 RUST = $(or $(wildcard $(shell git ls-files --cached --others --exclude-standard '*.rs')),$(error the Rust sources are listed by git: this is no checkout))
 
