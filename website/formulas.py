@@ -131,7 +131,8 @@ class _Reader:
                 self.take()
                 product = rf"{product} \cdot {self.factor()[0]}"
             else:
-                gap = r" \, " if product.endswith("}") and self.next not in CLOSING else " "
+                is_apart = product.endswith(("}", r"\ln", r"\log")) and self.next not in CLOSING
+                gap = r" \, " if is_apart else " "
                 product = f"{product}{gap}{self.factor()[0]}"
             bare = product
         return product

@@ -43,6 +43,7 @@ def page(text, place="models.md"):
         ("(a + b) c / d", "(a + b) c / d", r"\frac{(a + b) c}{d}"),
         ("(a / b)^2", "(a / b)^{2}", r"\left(\frac{a}{b}\right)^{2}"),
         ("2^(k - 1) r", r"2^{k - 1} \, r", r"2^{k - 1} \, r"),
+        ("RTT ln w", r"\mathrm{RTT} \, \ln \, w", r"\mathrm{RTT} \, \ln \, w"),
         ("sqrt(2 / p)", r"\sqrt{2 / p}", r"\sqrt{\frac{2}{p}}"),
         ("cbrt(W_max - cwnd)", r"\sqrt[3]{W_{\max} - \mathrm{cwnd}}", r"\sqrt[3]{W_{\max} - \mathrm{cwnd}}"),
         ("D' <= max(T, b_k)", r"D' \le \max (T , b_{k})", r"D' \le \max (T , b_{k})"),
