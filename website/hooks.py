@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path, PurePath
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
+
+# Pages are built from many small objects without cycles, among which collections find nothing.
+gc.set_threshold(200_000, 50, 50)
 
 SHEETS = ("python/dumbbell/report/templates/palette.css", "website/site.css")
 """The style sheets of the site; it shares the colours of the reports."""
