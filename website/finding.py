@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ QUESTIONS: dict[str, list[str]] = {
 FIRST = 3
 
 
-def prepare(place: str, meta: dict[str, Any]) -> None:
+def prepare(place: str, meta: MutableMapping[str, Any]) -> None:
     """State the weight and the keywords of a page in its metadata, where the search takes them."""
     meta["search"] = {"boost": next(boost for start, boost in BOOSTS.items() if place.startswith(start))}
     if place in KEYWORDS:

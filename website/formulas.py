@@ -55,7 +55,7 @@ def typeset(page: str, place: str) -> str:
         formula, is_block = html.unescape(found["formula"]).strip(), found["tag"] == "div"
         try:
             source = tex(formula, fractions=is_block) if written else formula
-            drawing = convert(source, display="block" if is_block else "inline")
+            drawing: str = convert(source, display="block" if is_block else "inline")
         except Exception as error:
             raise ValueError(f"{place}: the formula {formula!r} cannot be read: {error}") from error
         return f'<div class="formula">{drawing}</div>' if is_block else drawing
