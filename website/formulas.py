@@ -95,7 +95,7 @@ class _Reader:
     """Reads a formula from left to right."""
 
     def __init__(self, formula: str, fractions: bool) -> None:
-        self.tokens = [token for found in TOKEN.findall(formula) for token in found if token]
+        self.tokens: list[str] = [token for found in TOKEN.findall(formula) for token in found if token]
         self.fractions = fractions
 
     @property
