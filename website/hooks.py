@@ -42,7 +42,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         repository.pages(),
         gallery.pages(),
         plotpage.files(),
-        outputs.files(),
+        outputs.pictures(),
         notebooks.pages(),
         algorithms.pages(),
         reference.pages(),

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,20 +34,23 @@ def draw(document: Path, folder: Path = DRAWN) -> None:
     subprocess.CalledProcessError
         A command failed.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    from dumbbell.files import make_folder, replacing, write_text
+
+    make_folder(folder)
     outputs = []
     with tempfile.TemporaryDirectory() as own, contextlib.chdir(own):
         Path("examples").symlink_to(ROOT / "examples")
         known: set[Path] = set()
         for language, code in BLOCK.findall(document.read_text(encoding="utf-8")):
             printed = _python(code) if language == "python" else _commands(code)
-            pictures = sorted(set(Path().rglob("*.png")) - known)
-            known.update(pictures)
-            kept = [f"{document.stem}-{picture.name}" for picture in pictures]
-            for picture, name in zip(pictures, kept, strict=True):
-                shutil.copy(picture, folder / name)
+            found = sorted(set(Path().rglob("*.png")) - known)
+            known.update(found)
+            kept = [f"{document.stem}-{picture.name}" for picture in found]
+            for picture, name in zip(found, kept, strict=True):
+                with replacing(folder / name) as kept_picture:
+                    kept_picture.write(picture.read_bytes())
             outputs.append({"printed": printed, "pictures": kept})
-    (folder / f"{document.stem}.json").write_text(json.dumps(outputs), encoding="utf-8")
+    write_text(folder / f"{document.stem}.json", json.dumps(outputs))
 
 
 def _python(code: str) -> str:
@@ -69,7 +71,7 @@ def _commands(code: str) -> str:
     return printed
 
 
-def files(folder: Path = DRAWN) -> Iterator[tuple[str, bytes]]:
+def pictures(folder: Path = DRAWN) -> Iterator[tuple[str, bytes]]:
     """Yield the place and the content of each picture."""
     for file in sorted(folder.glob("*.png")):
         yield f"outputs/{file.name}", file.read_bytes()
@@ -95,8 +97,9 @@ def shown(markdown: str, name: str, folder: Path = DRAWN) -> str:
         if output["printed"].strip():
             lines = [line.rstrip() for line in output["printed"].splitlines()]
             parts.append("```text\n" + "\n".join(lines).strip("\n") + "\n```")
-        pictures = output["pictures"]
-        parts += [f"![The figure {each.removeprefix(f'{name}-')}](outputs/{each})" for each in pictures]
+        parts += [
+            f"![The figure {each.removeprefix(f'{name}-')}](outputs/{each})" for each in output["pictures"]
+        ]
         return "\n\n".join(parts)
 
     return BLOCK.sub(with_output, markdown)

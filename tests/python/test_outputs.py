@@ -53,7 +53,7 @@ def test_each_example_is_followed_by_its_output_and_its_picture(drawn):
     assert "\n![The figure picture.png](outputs/page-picture.png)\n" in page
     assert page.count("![") == 2
     assert page.endswith("```toml\nrate = 1\n```\n")
-    assert dict(outputs.files(drawn))["outputs/page-plain.png"] == b"drawn"
+    assert dict(outputs.pictures(drawn))["outputs/page-plain.png"] == b"drawn"
     assert "goodput" in json.loads((drawn / "page.json").read_text())[0]["printed"]
 
 
