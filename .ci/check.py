@@ -25,8 +25,20 @@ RUN_TESTS = {PYTHON_TESTS, *(Path("tests") / name for name in ("tutorials", "hos
 AREAS = {
     "peers": ["test_peer_*.py", "test_cross_validation*.py"],
     "python/dumbbell/crossvalidation": ["test_cross_validation*.py"],
-    "website": ["test_website.py", "test_gallery.py"],
-    "mkdocs.yml": ["test_website.py", "test_gallery.py"],
+    "website": [
+        "test_website.py",
+        "test_finding.py",
+        "test_formulas.py",
+        "test_outputs.py",
+        "test_gallery.py",
+    ],
+    "mkdocs.yml": [
+        "test_website.py",
+        "test_finding.py",
+        "test_formulas.py",
+        "test_outputs.py",
+        "test_gallery.py",
+    ],
     "python/dumbbell/__main__.py": ["test_cli.py", "test_startup.py"],
     "python/dumbbell/_engine.pyi": ["test_stub.py"],
     "tests/python/computed_once.py": ["test_paper*.py"],

@@ -100,7 +100,7 @@ def queues() -> Runs:
 def paths() -> Runs:
     """Sweep rates and delays of the path, for two congestion controls."""
     axes = {
-        "links.r1-r2.rate": ["2 Mbit/s", "10 Mbit/s", "50 Mbit/s"],
+        "links.r1-r2.rate": ["2 Mbit/s", "5 Mbit/s", "20 Mbit/s"],
         "links.r1-r2.delay": ["5 ms", "20 ms", "80 ms"],
         LIMIT: ["10 packets", "50 packets", "250 packets"],
         "flows.flow.tcp": ["cubic", "vegas"],

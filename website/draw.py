@@ -6,6 +6,7 @@ The hooks of the site call `draw`; ``python website/draw.py`` does the same with
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import runpy
@@ -19,14 +20,17 @@ from pathlib import Path
 from typing import Any
 
 import lablink
+import outputs
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "gallery"
 FIGURES = ROOT / "examples" / "figures.py"
-NOTEBOOKS = (ROOT / "examples" / "notebooks", ROOT / "examples" / "course")
+NOTEBOOKS = ROOT / "examples" / "notebooks"
+COURSE = ROOT / "examples" / "course"
 DRAWN = ROOT / "results" / "website"
 """Figures by section: ``gallery/NAME.svg`` and ``.txt``, ``figures/NAME.svg``, ``algorithms/NAME.svg``,
-``notebooks/NAME.ipynb``; and beside those of runs, as ``NAME.json``, the first scenario that is run, if the lab can run it."""
+``notebooks/NAME.ipynb``, those of documents in ``outputs/``; and beside those of runs, as ``NAME.json``, the first scenario
+that is run, if the lab can run it."""
 
 # What a notebook executes at its end.
 KEEP = """\
@@ -48,8 +52,13 @@ def examples() -> list[Path]:
 
 
 def notebooks() -> list[Path]:
-    """Return the notebooks, and the sheets of the course without their solutions."""
-    return [file for folder in NOTEBOOKS for file in sorted(folder.glob("*.ipynb"))]
+    """Return the notebooks."""
+    return sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+def sheets() -> list[Path]:
+    """Return the sheets of the course, which are shown without outputs and without their solutions."""
+    return sorted(COURSE.glob("*.ipynb"))
 
 
 @contextlib.contextmanager
@@ -182,6 +191,9 @@ def stale() -> Iterator[tuple[str, Path | str]]:
     for notebook in notebooks():
         if is_old(DRAWN / "notebooks" / notebook.name, notebook):
             yield "notebook", notebook
+    for document in outputs.DOCUMENTS:
+        if is_old(outputs.DRAWN / f"{document.stem}.json", document, Path(outputs.__file__)):
+            yield "document", document
     for example in examples():
         if is_old(DRAWN / "gallery" / f"{example.stem}.txt", example):
             yield "example", example
@@ -198,6 +210,7 @@ def draw_one(job: tuple[str, Path | str]) -> str | None:
 
     kind, source = job
     drawers: dict[str, Any] = {
+        "document": outputs.draw,
         "example": draw_example,
         "figures": draw_figures,
         "algorithm": draw_algorithm,
@@ -225,8 +238,12 @@ def draw() -> None:
 
 def main() -> int:
     """Draw what is out of date in several processes; return the exit code."""
+    jobs = list(stale())
+    if jobs:
+        # Once for all processes, which are forked.
+        importlib.import_module("dumbbell.plots.results")
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        failures = [failure for failure in pool.map(draw_one, list(stale())) if failure is not None]
+        failures = [failure for failure in pool.map(draw_one, jobs) if failure is not None]
     sys.stderr.writelines(failures)
     return bool(failures)
 

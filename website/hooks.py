@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import algorithms
 import draw
+import finding
+import formulas
 import gallery
 import lablink
 import labpage
 import navigation
 import notebooks
+import outputs
 import plotpage
 import reference
 import repository
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
+
+# Pages are built from many small objects without cycles, among which collections find nothing.
+gc.set_threshold(200_000, 50, 50)
 
 SHEETS = ("python/dumbbell/report/templates/palette.css", "website/site.css")
 """The style sheets of the site; it shares the colours of the reports."""
@@ -35,6 +42,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
         repository.pages(),
         gallery.pages(),
         plotpage.files(),
+        outputs.pictures(),
         notebooks.pages(),
         algorithms.pages(),
         reference.pages(),
@@ -60,10 +68,23 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
             files.append(File.generated(config, uri, content=text))
         return uri
 
+    finding.prepare(page.file.src_uri, page.meta)
     if page.file.src_uri == "lab.md":
         markdown = labpage.opened(markdown)
     if page.file.src_uri == "plots.md":
         markdown = plotpage.shown(markdown)
+    if page.file.src_uri in {document.name for document in outputs.DOCUMENTS}:
+        markdown = outputs.shown(markdown, PurePath(page.file.src_uri).stem)
     if "/" not in page.file.src_uri:
         markdown = lablink.linked(markdown, page.file.src_uri, repository.ROOT)
     return repository.relinked(markdown, page.file.src_uri, shown)
+
+
+def on_page_content(html: str, *, page: Page, **_: object) -> str:
+    """Typeset the formulas of a page."""
+    return formulas.typeset(html, page.file.src_uri)
+
+
+def on_post_build(*, config: MkDocsConfig) -> None:
+    """Check that the search finds what newcomers look for."""
+    finding.check(Path(config.site_dir))

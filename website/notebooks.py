@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from draw import DRAWN, notebooks
+from draw import COURSE, DRAWN, notebooks, sheets
 from lablink import kept_here
 from repository import cited
 
@@ -13,7 +13,7 @@ HEAD = """\
 # Notebooks
 
 For teaching: each takes about ten minutes to read and seconds to run. They are in `examples/notebooks`. The numbered sheets
-of 90 minutes are those of the [course](../course.md), in `examples/course`. All of them are executed in the tests.
+of 90 minutes are those of the [course](../course.md), in `examples/course`, here without outputs.
 
 """
 
@@ -24,10 +24,11 @@ def pages() -> Iterator[tuple[str, str | bytes]]:
     from nbconvert import MarkdownExporter
 
     listed = []
-    for notebook in notebooks():
-        executed = nbformat.read(DRAWN / "notebooks" / notebook.name, as_version=4)
+    for notebook in (*notebooks(), *sheets()):
+        folder = COURSE if notebook.parent == COURSE else DRAWN / "notebooks"
+        cells = nbformat.read(folder / notebook.name, as_version=4)
         resources = {"unique_key": notebook.stem, "output_files_dir": "."}
-        text, made = MarkdownExporter().from_notebook_node(executed, resources=resources)
+        text, made = MarkdownExporter().from_notebook_node(cells, resources=resources)
         # The theme draws tables that have no look of their own.
         text = re.sub(r'<table[^>]* class="dataframe">', "<table>", text)
         title, _, rest = text.strip().partition("\n")

@@ -36,4 +36,10 @@ def catalogue() -> dict[str, list[Any]]:
     ``description``, ``default``, ``unit``, ``accepted`` and ``source``. ``"tcp"`` is the list of a
     connection's parameters itself; ``"variants"`` are names with what they stand for in each environment.
     """
-    return cast(dict[str, list[Any]], json.loads(_engine.catalogue()))
+    return cast(dict[str, list[Any]], json.loads(_catalogue()))
+
+
+@cache
+def _catalogue() -> str:
+    """Return what the engine tells only once: it takes as long as a short run."""
+    return _engine.catalogue()

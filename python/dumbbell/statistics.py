@@ -309,7 +309,7 @@ def resampled_mean(values: ArrayLike, weights: NDArray[np.float64]) -> NDArray[n
 
 
 def jain_index(allocations: ArrayLike, axis: int = -1) -> Any:
-    """Jain's fairness index, (sum x)^2 / (n sum x^2), between 1/n and 1.
+    """Jain's fairness index, $(sum x)^2 / (n sum x^2)$, between 1/n and 1.
 
     Parameters
     ----------

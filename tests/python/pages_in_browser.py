@@ -27,7 +27,7 @@ SECONDS = 240
 HARNESS = """<!doctype html><meta charset="utf-8"><body><script>
 const pages = PAGES, DARK = matchMedia("(prefers-color-scheme: dark)").matches, widths = WIDTHS, found = [];
 // A figure keeps a size that can be read and scrolls in its frame, as code does; all else fits.
-const scrolls = element => element.closest("pre, .drawing, svg") || element.tagName === "CODE" || element.tagName === "INPUT";
+const scrolls = element => element.closest("pre, .drawing, .formula, svg") || ["CODE", "INPUT"].includes(element.tagName);
 const luminance = colour => {
   const linear = value => value <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4;
   const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map(value => linear(value / 255));

@@ -1,6 +1,6 @@
 """Two-level factorial designs with replications over any parameters of a scenario.
 
-A 2^k r design runs every combination of k factors, each at a low and a high level, r times. Its analysis
+A $2^k r$ design runs every combination of k factors, each at a low and a high level, r times. Its analysis
 gives the effect of every factor and of every interaction, how much of the variation each explains, and which
 of them are significant [jain1991 chapters 17 and 18].
 

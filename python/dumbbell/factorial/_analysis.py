@@ -78,8 +78,8 @@ def half_widths(s_e: float, *, cells: int, replications: int, confidence: float 
     Returns
     -------
     HalfWidths
-        `one_sided` with the quantile t[1 - a; 2^k (r - 1)], which makes a bound on one side, or an interval
-        of confidence 1 - 2a; `two_sided` with t[1 - a/2; 2^k (r - 1)], which makes an interval of confidence
+        `one_sided` with the quantile $t[1 - a; 2^k (r - 1)]$, which makes a bound on one side, or an interval
+        of confidence 1 - 2a; `two_sided` with $t[1 - a/2; 2^k (r - 1)]$, which makes an interval of confidence
         1 - a.
 
     Examples
@@ -150,7 +150,7 @@ def analyse(
     confidence: float = 0.90,
     random: Literal["independent", "common"] | None = None,
 ) -> Analysis:
-    """Analyse the responses of a 2^k r design.
+    """Analyse the responses of a $2^k r$ design.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ class Analysis:
 
     @cached_property
     def sum_of_squares(self) -> pd.Series[float]:
-        """SS_m = 2^k r q_m^2 by term."""
+        """$SS_m = 2^k r q_m^2$ by term."""
         return (self.responses.size * self.effects**2).rename("sum_of_squares")
 
     @cached_property
@@ -381,7 +381,7 @@ class Analysis:
 
     @property
     def degrees_of_freedom(self) -> int:
-        """Degrees of freedom of the intervals: 2^k (r - 1) if the model is full, r - 1 with blocks."""
+        """Degrees of freedom of the intervals: $2^k (r - 1)$ if the model is full, r - 1 with blocks."""
         return self.replications - 1 if self.random == "common" else self._error_degrees
 
     @property
@@ -480,7 +480,7 @@ class Analysis:
 
     @cached_property
     def simultaneous_quantile(self) -> float:
-        """Quantile of t whose intervals hold simultaneously for all m effects: 1 - a / (2 m), after Bonferroni.
+        """Quantile of t whose intervals hold simultaneously for all m effects: $1 - a / (2 m)$, after Bonferroni.
 
         NaN without an estimate of the error.
         """
@@ -622,7 +622,7 @@ class Analysis:
         DataFrame
             Columns `term`, `order`, `effect`, `sum_of_squares`, `percent`; `low_` and `high_`,
             `significant_`, each `one_sided` and `two_sided`; `p_value`, `p_holm`, `p_bh`, corrected for all
-            effects of the model. In the multiplicative model also `ratio` = 10^(2 q), the geometric mean of
+            effects of the model. In the multiplicative model also `ratio`, $10^(2 q)$, the geometric mean of
             the response where the term's sign is + over that where it is -, with its intervals. Rows: mean,
             terms, what is not listed, replications (common random numbers), error. The percentages add to
             100.

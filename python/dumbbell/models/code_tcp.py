@@ -108,12 +108,12 @@ def climb_per_round(raise_by: int) -> float:
 
 
 def quadratic(*, loss_factor: float = LOSS_FACTOR, climb: float = CLIMB) -> tuple[float, float, float]:
-    """Coefficients of epsilon^2, epsilon and 1 in the condition of equal throughput, without unit (Eq. 18).
+    """Coefficients of $epsilon^2$, $epsilon$ and 1 in the condition of equal throughput, without unit (Eq. 18).
 
-    Setting Eq. 15 equal to Eq. 16 and replacing Reno's peak by Eq. 17 gives, with c = 1 + 1/s and a = m +
-    1/s,
+    Setting Eq. 15 equal to Eq. 16 and replacing Reno's peak by Eq. 17 gives, with $c = 1 + 1/s$ and
+    $a = m + 1/s$,
 
-        (3 c^2 + c) epsilon^2 - 6 a c epsilon + 3 a^2 - m^2 - 1/s = 0.
+    $$(3 c^2 + c) epsilon^2 - 6 a c epsilon + 3 a^2 - m^2 - 1/s = 0.$$
 
     It is scaled so that the paper's m and s give 34, -54 and 21 as printed.
 
@@ -138,7 +138,7 @@ def quadratic(*, loss_factor: float = LOSS_FACTOR, climb: float = CLIMB) -> tupl
 def epsilon_roots(*, loss_factor: float = LOSS_FACTOR, climb: float = CLIMB) -> EpsilonRoots:
     """Both values of epsilon for which CODE and Reno have equal throughput (Eq. 19).
 
-    For the paper's constants they are (27 - sqrt(15)) / 34 = 0.6802 and (27 + sqrt(15)) / 34 = 0.9080. The
+    For the paper's constants they are $(27 - sqrt(15)) / 34 = 0.6802$ and $(27 + sqrt(15)) / 34 = 0.9080$. The
     larger one is not admissible: the window would have to fall for a negative time, and Reno's peak be
     negative.
 
@@ -204,8 +204,11 @@ def throughput_ratio(
 ) -> Numbers:
     """Throughput of CODE over that of Reno, without unit (Eq. 15 over Eq. 16, with Eq. 17).
 
-    With the paper's constants (33 - 40 epsilon^2) / (3 (9 - 10 epsilon)^2) up to epsilon = 3/4. It is steep:
-    at the root a change of epsilon by 0.01 moves the ratio by 0.05. Above `loss_factor` the window climbs by
+    With the paper's constants, it is up to $epsilon = 3/4$
+
+    $$(33 - 40 epsilon^2) / (3 (9 - 10 epsilon)^2).$$
+
+    It is steep: at the root a change of epsilon by 0.01 moves the ratio by 0.05. Above `loss_factor` the window climbs by
     one packet a round to epsilon W, and by `climb` from there; that part is not the paper's.
 
     Parameters

@@ -7,11 +7,11 @@ Source
 Model
 -----
 One greedy source, first-in-first-out queues, an immediate acknowledgement for every packet, fluid steady state.
-Data leave at the forward capacity u_f, acknowledgements at the backward capacity u_b; k = u_f / u_b is the
-asymmetric factor. At most one of the queues of a Vegas connection is not empty: the forward one, l_f, where k
-<= 1, the backward one, l_b, where k > 1.
+Data leave at the forward capacity $u_f$, acknowledgements at the backward capacity $u_b$; $k = u_f / u_b$ is the
+asymmetric factor. At most one of the queues of a Vegas connection is not empty: the forward one, $l_f$, where
+$k <= 1$, the backward one, $l_b$, where $k > 1$.
 
-Departures: the printed Eq. 18 has RTT in its numerators; Eq. 17 gives RTT - l_b / u_b, and only then Eq. 19
+Departures: the printed Eq. 18 has RTT in its numerators; Eq. 17 gives $RTT - l_b / u_b$, and only then Eq. 19
 follows, so that form is used. `persistent_queue` and `persistent_shares` are not in the paper: they are the
 same fluid argument for connections that start one after another, and predict the order of its Figs. 15 and
 17.
@@ -75,7 +75,7 @@ class Path:
 
     @property
     def asymmetry(self) -> float:
-        """Asymmetric factor, k = u_f / u_b, without unit; asymmetric if above 1."""
+        """Asymmetric factor, $k = u_f / u_b$, without unit; asymmetric if above 1."""
         return self.forward_rate / self.backward_rate
 
     @property
@@ -99,7 +99,7 @@ class SteadyState:
     Attributes
     ----------
     forward_queue, backward_queue : Bounds
-        l_f in data packets and l_b in acknowledgements (Eqs. 11 and 15).
+        $l_f$ in data packets and $l_b$ in acknowledgements (Eqs. 11 and 15).
     window : Bounds
         W, packets (Eqs. 10 and 14).
     rtt : Bounds
@@ -143,7 +143,7 @@ def base_rtt_from_queueing(
 
 
 def vegas_diff(*, window: ArrayLike, base_rtt: ArrayLike, rtt: ArrayLike) -> Numbers:
-    """Extra data of Vegas, packets: (W / BaseRTT - W / RTT) BaseRTT.
+    """Extra data of Vegas, packets: $(W / BaseRTT - W / RTT) BaseRTT$.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def vegas_diff(*, window: ArrayLike, base_rtt: ArrayLike, rtt: ArrayLike) -> Num
 def rovegas_diff(
     *, window: ArrayLike, base_rtt: ArrayLike, rtt: ArrayLike, backward_queueing: ArrayLike
 ) -> Numbers:
-    """Extra data of RoVegas, packets: (W / BaseRTT - W / (RTT - QTb)) BaseRTT (Eqs. 2 and 4).
+    """Extra data of RoVegas, packets: $(W / BaseRTT - W / (RTT - QT_b)) BaseRTT$ (Eqs. 2 and 4).
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def rovegas_diff(
     rtt : array_like
         s, at least `base_rtt` + `backward_queueing`.
     backward_queueing : array_like
-        QTb, queueing time of the acknowledgement, s, at least 0.
+        $QT_b$, queueing time of the acknowledgement, s, at least 0.
 
     Examples
     --------
@@ -191,14 +191,14 @@ def rovegas_diff(
 
 
 def round_trip_time(path: Path, *, forward_queue: ArrayLike, backward_queue: ArrayLike) -> Numbers:
-    """Round-trip time, s: tau + l_f / u_f + l_b / u_b (Eq. 7).
+    """Round-trip time, s: $tau + l_f / u_f + l_b / u_b$ (Eq. 7).
 
     Parameters
     ----------
     path : Path
         Its capacities and base round-trip time.
     forward_queue, backward_queue : array_like
-        l_f in data packets and l_b in acknowledgements, at least 0.
+        $l_f$ in data packets and $l_b$ in acknowledgements, at least 0.
 
     Examples
     --------
@@ -215,15 +215,16 @@ def vegas_window(
 ) -> Bounds:
     """Windows between which Vegas does not change its window with these queues, packets (Eqs. 5 and 8).
 
-    RTT / (RTT - BaseRTT) alpha <= W <= RTT / (RTT - BaseRTT) beta. With l_b = 0 it is Eq. 9, with l_f = 0 Eq.
-    13.
+    $$RTT / (RTT - BaseRTT) alpha <= W <= RTT / (RTT - BaseRTT) beta$$
+
+    With $l_b = 0$ it is Eq. 9, with $l_f = 0$ Eq. 13.
 
     Parameters
     ----------
     path : Path
         Its capacities and base round-trip time.
     forward_queue, backward_queue : array_like
-        l_f in data packets and l_b in acknowledgements, at least 0. Without any queue both bounds are
+        $l_f$ in data packets and $l_b$ in acknowledgements, at least 0. Without any queue both bounds are
         infinite: the window grows.
     alpha, beta : float
         Thresholds, packets, 0 < alpha <= beta.
@@ -244,15 +245,17 @@ def vegas_window(
 def rovegas_window(path: Path, *, forward_queue: ArrayLike, alpha: float = 1.0, beta: float = 3.0) -> Bounds:
     """Windows between which RoVegas does not change its window, packets (Eqs. 17-19, Eq. 18 as corrected).
 
-    (tau u_f + l_f) / l_f alpha <= W <= (tau u_f + l_f) / l_f beta: the backward queue does not enter. Where
-    acknowledgements are dropped the keep-up rule may stop the window first, see `throughput_ratio_bounds`.
+    $$(tau u_f + l_f) / l_f alpha <= W <= (tau u_f + l_f) / l_f beta$$
+
+    The backward queue does not enter. Where acknowledgements are dropped the keep-up rule may stop the window first,
+    see `throughput_ratio_bounds`.
 
     Parameters
     ----------
     path : Path
         Its capacities and base round-trip time.
     forward_queue : array_like
-        l_f, mean waiting data packets, at least 0; infinite bounds without a queue.
+        $l_f$, mean waiting data packets, at least 0; infinite bounds without a queue.
     alpha, beta : float
         Thresholds, packets, 0 < alpha <= beta.
 
@@ -271,8 +274,8 @@ def rovegas_window(path: Path, *, forward_queue: ArrayLike, alpha: float = 1.0, 
 def vegas_steady_state(path: Path, *, alpha: float = 1.0, beta: float = 3.0) -> SteadyState:
     """Queues, window, round-trip time and throughput of one Vegas connection (Eqs. 9-16).
 
-    Where k <= 1 the forward queue holds alpha to beta packets and the throughput is u_f; where k > 1 the
-    backward queue holds alpha to beta acknowledgements and the throughput is u_b = u_f / k.
+    Where $k <= 1$ the forward queue holds alpha to beta packets and the throughput is $u_f$; where $k > 1$ the
+    backward queue holds alpha to beta acknowledgements and the throughput is $u_b = u_f / k$.
 
     Parameters
     ----------
@@ -303,8 +306,8 @@ def vegas_steady_state(path: Path, *, alpha: float = 1.0, beta: float = 3.0) -> 
 def throughput_ratio_bounds(asymmetry: ArrayLike) -> Bounds:
     """Throughput of RoVegas over that of Vegas, without unit, for k > 1 (Eq. 20).
 
-    1 < F <= 3. Acknowledgements are dropped until each acknowledges F data packets, and at three the keep-up
-    rule stops the window. `high` is also kept to k, because no more than u_f = k T_Vegas gets through; that
+    $1 < F <= 3$. Acknowledgements are dropped until each acknowledges F data packets, and at three the keep-up
+    rule stops the window. `high` is also kept to k, because no more than $u_f = k T_Vegas$ gets through; that
     half is not printed. `low` is exclusive. F counts packets: the bytes of the option come off by
     `goodput_share`.
 
@@ -323,13 +326,13 @@ def throughput_ratio_bounds(asymmetry: ArrayLike) -> Bounds:
 
 
 def ack_drop_ratio(packets_per_ack: ArrayLike) -> Numbers:
-    """Share of acknowledgements that is dropped, without unit: 1 - 1 / F (before Eq. 20).
+    """Share of acknowledgements that is dropped, without unit: $1 - 1 / F$ (before Eq. 20).
 
     Parameters
     ----------
     packets_per_ack : array_like
         F, data packets per acknowledgement that arrives, at least 1, with one sent for
-        every packet. At the keep-up limit F = 3 it is 2/3.
+        every packet. At the keep-up limit $F = 3$ it is 2/3.
 
     Examples
     --------
@@ -366,9 +369,9 @@ def goodput_share(*, packet_size: ArrayLike = 1000.0, option_size: ArrayLike = 8
 def persistent_queue(flows: int, *, backlog: float = 1.0) -> NDArray[np.float64]:
     """Bottleneck queue after each of n Vegas connections has joined, packets, shape (n,).
 
-    Connection i takes the existing queue Q(i-1) for propagation delay, and keeps `backlog` packets beyond it.
-    Its share of the rate is then backlog / (Q(n) - Q(i-1)), and the shares add to 1, which is an equation for
-    Q(n). RoVegas, whose base round-trip time contains no queue, has n times `backlog`.
+    Connection i takes the existing queue $Q(i - 1)$ for propagation delay, and keeps `backlog` packets beyond it.
+    Its share of the rate is then $backlog / (Q(n) - Q(i - 1))$, and the shares add to 1, which is an equation for
+    $Q(n)$. RoVegas, whose base round-trip time contains no queue, has n times `backlog`.
 
     Parameters
     ----------
@@ -405,7 +408,7 @@ def persistent_shares(flows: int) -> NDArray[np.float64]:
     """Shares of the rate of n Vegas connections with alpha = beta by their order of start, shape (n,), sum 1.
 
     The last connection to start mistakes most of the queue for propagation delay and gets the largest share. With
-    RoVegas, each gets 1 / n.
+    RoVegas, each gets $1 / n$.
 
     Parameters
     ----------

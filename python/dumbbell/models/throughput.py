@@ -2,10 +2,10 @@
 
 Sources
 -------
-* [grieco2004]: `reno` is its Eq. 2, `westwood_plus` its Eq. 3.
-* [mathis1997]: `mathis`.
-* [padhye1998]: `padhye_fast_retransmit_only`, `padhye` and `padhye_approximate`. The numbers of its equations below
-  are those of the text in the proceedings.
+* `reno` is Eq. 2 of [grieco2004], `westwood_plus` its Eq. 3.
+* `mathis` is the law of [mathis1997].
+* `padhye_fast_retransmit_only`, `padhye` and `padhye_approximate` are those of [padhye1998]. The numbers of its
+  equations below are those of the text in the proceedings.
 
 All rates are in segments per second. Multiply by the segment size for bits or bytes. A loss rate is a
 probability per segment. `segments_per_ack` is 1 without delayed acknowledgements and 2 with them; it is
@@ -14,8 +14,8 @@ called b in the formulas. An argument outside its range raises a `dumbbell.Scena
 Validity
 --------
 Every formula is for a steady state in congestion avoidance whose loss rate and round-trip time do not depend
-on the flow's own window. Formulas proportional to 1/sqrt(p) ignore timeouts and hold for p up to about 0.02; with
-the default of an unlimited window, they diverge for small p, as intended.
+on the flow's own window. Formulas proportional to $1 / sqrt(p)$ ignore timeouts and hold for p up to about 0.02;
+with the default of an unlimited window, they diverge for small p, as intended.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ _MATHIS = {"periodic": float(np.sqrt(1.5)), "random": 1.31}
 def reno(*, loss_rate: ArrayLike, rtt: ArrayLike, segments_per_ack: ArrayLike = 1.0) -> Numbers:
     """Throughput of Reno, in segments/s [grieco2004 equation 2].
 
-    T = sqrt(2 (1 - p) / (b p)) / RTT. It follows from zero mean drift of the window per acknowledgement,
-    (1 - p) / W = p W / 2. Its constant, sqrt(2), is that of random losses in a fluid model, above the
-    sqrt(3/2) of periodic losses.
+    $$T = sqrt(2 (1 - p) / (b p)) / RTT$$
+
+    It follows from zero mean drift of the window per acknowledgement, $(1 - p) / W = p W / 2$. Its constant,
+    $sqrt(2)$, is that of random losses in a fluid model, above the $sqrt(3/2)$ of periodic losses.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def reno(*, loss_rate: ArrayLike, rtt: ArrayLike, segments_per_ack: ArrayLike = 
     rtt : array_like
         Mean round-trip time, s, greater than 0.
     segments_per_ack : array_like
-        b, greater than 0: 1 is the printed form, 2 divides it by sqrt(2) for delayed acknowledgements.
+        b, greater than 0: 1 is the printed form, 2 divides it by $sqrt(2)$ for delayed acknowledgements.
 
     Examples
     --------
@@ -64,15 +65,17 @@ def westwood_plus(
 ) -> Numbers:
     """Throughput of Westwood+, in segments/s [grieco2004 equation 3].
 
-    T = sqrt((1 - p) / (b p)) / sqrt(RTT Tq), with Tq = RTT - RTTmin. A loss reduces the window by W Tq / RTT, to (W
-    / RTT) RTTmin; zero mean drift, (1 - p) / W = p W Tq / RTT, gives the formula.
+    $$T = sqrt((1 - p) / (b p)) / sqrt(RTT T_q),   T_q = RTT - RTT_min$$
+
+    A loss reduces the window by $W T_q / RTT$, to $(W / RTT) RTT_min$; zero mean drift,
+    $(1 - p) / W = p W T_q / RTT$, gives the formula.
 
     Parameters
     ----------
     loss_rate, rtt, segments_per_ack
         As of `reno`.
     queueing_time : array_like
-        Tq, mean queueing time within `rtt`, s, greater than 0 and at most `rtt`. As it goes to 0, a loss no longer
+        $T_q$, mean queueing time within `rtt`, s, greater than 0 and at most `rtt`. As it goes to 0, a loss no longer
         reduces the window and the formula diverges.
 
     Examples
@@ -87,9 +90,9 @@ def westwood_plus(
 
 
 def westwood_plus_to_reno(*, rtt: ArrayLike, queueing_time: ArrayLike) -> Numbers:
-    """Throughput of Westwood+ over that of Reno, without unit: sqrt(RTT / (2 Tq)), Eq. 3 over Eq. 2.
+    """Throughput of Westwood+ over that of Reno, without unit: $sqrt(RTT / (2 T_q))$, Eq. 3 over Eq. 2.
 
-    Both go as 1/sqrt(p), so the loss rate cancels. They are equal where Tq = RTT / 2 = RTTmin; below that
+    Both go as $1 / sqrt(p)$, so the loss rate cancels. They are equal where $T_q = RTT / 2 = RTT_min$; below that
     Westwood+ gets more, above it less.
 
     Parameters
@@ -97,7 +100,7 @@ def westwood_plus_to_reno(*, rtt: ArrayLike, queueing_time: ArrayLike) -> Number
     rtt : array_like
         Mean round-trip time, s, greater than 0; the same for both flows.
     queueing_time : array_like
-        Tq, mean queueing time within `rtt`, s, greater than 0 and at most `rtt`.
+        $T_q$, mean queueing time within `rtt`, s, greater than 0 and at most `rtt`.
 
     Examples
     --------
@@ -117,8 +120,10 @@ def mathis(
 ) -> Numbers:
     """Throughput of congestion avoidance, in segments/s [mathis1997 §2].
 
-    T = C / (RTT sqrt(p)). Periodic losses give C = sqrt(3/2) = 1.22 with an acknowledgement for every segment
-    and sqrt(3/4) = 0.87 with delayed ones; random losses give 1.31 and 0.93. Other b scale with 1/sqrt(b).
+    $$T = C / (RTT sqrt(p))$$
+
+    Periodic losses give $C = sqrt(3/2) = 1.22$ with an acknowledgement for every segment and $sqrt(3/4) = 0.87$ with
+    delayed ones; random losses give 1.31 and 0.93. Other b scale with $1 / sqrt(b)$.
 
     Parameters
     ----------
@@ -145,8 +150,9 @@ def mathis(
 def expected_window(*, loss_rate: ArrayLike, segments_per_ack: ArrayLike = 1.0) -> Numbers:
     """Mean window at the end of a period between two loss indications, in segments [padhye1998 equation 13].
 
-    E[W] = c + sqrt(8 (1 - p) / (3 b p) + c^2), with c = (2 + b) / (3 b). Without timeouts and without a limit
-    of the window.
+    $$E[W] = c + sqrt(8 (1 - p) / (3 b p) + c^2),   c = (2 + b) / (3 b)$$
+
+    Without timeouts and without a limit of the window.
 
     Parameters
     ----------
@@ -168,9 +174,10 @@ def expected_window(*, loss_rate: ArrayLike, segments_per_ack: ArrayLike = 1.0) 
 def timeout_probability(*, loss_rate: ArrayLike, window: ArrayLike) -> Numbers:
     """Probability that a loss indication in a window is a timeout, without unit [padhye1998 §2.2].
 
-    Q(w) = min(1, (1 - (1 - p)^3) (1 + (1 - p)^3 (1 - (1 - p)^(w - 3))) / (1 - (1 - p)^w)), and 1 for windows
-    of at most three segments, which cannot bring three duplicate acknowledgements. It goes to 3 / w as p goes
-    to 0.
+    $$Q(w) = min(1, (1 - (1 - p)^3) (1 + (1 - p)^3 (1 - (1 - p)^(w - 3))) / (1 - (1 - p)^w))$$
+
+    It is 1 for windows of at most three segments, which cannot bring three duplicate acknowledgements, and goes to
+    $3 / w$ as p goes to 0.
 
     Parameters
     ----------
@@ -196,9 +203,10 @@ def padhye_fast_retransmit_only(
 ) -> Numbers:
     """Send rate when every loss is found by duplicate acknowledgements, in segments/s [padhye1998 §2.1].
 
-    B = ((1 - p) / p + E[W]) / (RTT (E[X] + 1)), the mean number of segments between two loss indications over
-    the mean time. E[W] is `expected_window`, and the rounds are E[X] = b E[W] / 2. It goes to
-    sqrt(3 / (2 b p)) / RTT, which is `mathis`, as p goes to 0.
+    $$B = ((1 - p) / p + E[W]) / (RTT (E[X] + 1))$$
+
+    This is the mean number of segments between two loss indications over the mean time. $E[W]$ is `expected_window`,
+    and the rounds are $E[X] = b E[W] / 2$. It goes to $sqrt(3 / (2 b p)) / RTT$, which is `mathis`, as p goes to 0.
 
     Parameters
     ----------
@@ -225,12 +233,13 @@ def padhye(
 ) -> Numbers:
     """Send rate of Reno with timeouts and a limited window, in segments/s [padhye1998 equation 31].
 
-    With w = min(E[W], Wm), Q(w) of `timeout_probability`, f(p) = 1 + p + 2 p^2 + 4 p^3 + 8 p^4 + 16 p^5 + 32
-    p^6 (Eq. 28) for the doubling of the timer up to 64 times, and X the rounds between two loss indications:
+    With $w = min(E[W], W_m)$, $Q(w)$ of `timeout_probability`,
+    $f(p) = 1 + p + 2 p^2 + 4 p^3 + 8 p^4 + 16 p^5 + 32 p^6$ (Eq. 28) for the doubling of the timer up to 64 times,
+    and X the rounds between two loss indications:
 
-        B = ((1 - p) / p + w + Q(w) / (1 - p)) / (RTT (X + 1) + Q(w) T0 f(p) / (1 - p)),
+    $$B = ((1 - p) / p + w + Q(w) / (1 - p)) / (RTT (X + 1) + Q(w) T_0 f(p) / (1 - p))$$
 
-    X = b E[W] / 2 where E[W] < Wm, else b Wm / 8 + (1 - p) / (p Wm) + 1.
+    $X = b E[W] / 2$ where $E[W] < W_m$, else $b W_m / 8 + (1 - p) / (p W_m) + 1$.
 
     Parameters
     ----------
@@ -240,10 +249,10 @@ def padhye(
     rtt : array_like
         Mean round-trip time, s, greater than 0, taken as independent of the window.
     rto : array_like
-        T0, mean duration of a first timeout, s, greater than 0; meant to be some round-trip times, and below
+        $T_0$, mean duration of a first timeout, s, greater than 0; meant to be some round-trip times, and below
         one of them the rate may rise with losses.
     window_limit : array_like
-        Wm, largest window of the receiver, segments, at least 1; infinity for none. Where E[W] passes it the
+        $W_m$, largest window of the receiver, segments, at least 1; infinity for none. Where $E[W]$ passes it the
         rate jumps a little, because the two forms of X do not join.
     segments_per_ack : array_like
         b, greater than 0.
@@ -280,13 +289,13 @@ def padhye_approximate(
 ) -> Numbers:
     """Send rate of Reno, in segments/s, by the short form of `padhye` [padhye1998 §2.3].
 
-    B = min(Wm / RTT, 1 / (RTT sqrt(2 b p / 3) + T0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2))).
+    $$B = min(W_m / RTT, 1 / (RTT sqrt(2 b p / 3) + T_0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2)))$$
 
     Parameters
     ----------
     loss_rate, rtt, rto, window_limit, segments_per_ack
-        As of `padhye`. Q is taken at its limit 3 / E[W], so that with a T0 of several RTTs the rate is some
-        percent too high at p near 0.01.
+        As of `padhye`. Q is taken at its limit $3 / E[W]$, so that with a $T_0$ of several round-trip times the
+        rate is some percent too high at p near 0.01.
 
     Examples
     --------

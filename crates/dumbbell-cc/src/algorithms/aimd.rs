@@ -1,8 +1,11 @@
 //! Additive increase, multiplicative decrease with both constants as parameters [RFC 9438 §4.3].
 //!
 //! Above the threshold, a round trip adds `increase` segments; a loss keeps the fraction `decrease` of the window. The
-//! defaults are those of Reno. With periodic losses of a fraction p of the segments, the mean window is
-//! sqrt(increase (1 + decrease) / (2 (1 - decrease) p)) segments, so that AIMD(0.529, 0.7) has that of Reno.
+//! defaults are those of Reno. With periodic losses of a fraction p of the segments, the mean window is, in segments,
+//!
+//! $$sqrt(increase (1 + decrease) / (2 (1 - decrease) p)),$$
+//!
+//! so that AIMD(0.529, 0.7) has that of Reno.
 
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, window_in};

@@ -2,7 +2,7 @@
 //!
 //! NewVegas with two changes: the band from `alpha` to `beta` rises by two segments instead of one, and a loss
 //! multiplies it by `epsilon` instead of restoring its initial values. Beside Reno, the window thus grows by two
-//! segments in three round trips. `epsilon` is the smaller root of `34 epsilon^2 - 54 epsilon + 21 = 0`
+//! segments in three round trips. `epsilon` is the smaller root of $34 epsilon^2 - 54 epsilon + 21 = 0$
 //! [chan2010 §3.3], eq. 18-19, for which a model of two flows gives CODE and Reno the same share.
 //!
 //! Where it departs from the paper: the paper does not define the reaction to a timeout; it is that of NewVegas. The

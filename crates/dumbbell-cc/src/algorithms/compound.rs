@@ -1,12 +1,12 @@
 //! Compound TCP [tan2006 §3], the sum of Reno's window and a window that follows the delay.
 //!
-//! Once per round trip above the threshold, Diff = win (1 - base / RTT) segments are queued of the window
-//! win = cwnd + dwnd. Below gamma, the delay window dwnd grows by alpha win^k - 1; otherwise it falls by zeta Diff. Reno's
-//! part grows by 1 / win per acknowledgement. A loss leaves (1 - beta) win, of which Reno's part has half of what it had;
-//! a timeout clears the delay window.
+//! Once per round trip above the threshold, $Diff = win (1 - base / RTT)$ segments are queued of the window
+//! $win = cwnd + dwnd$. Below gamma, the delay window dwnd grows by $alpha win^k - 1$; otherwise it falls by $zeta Diff$.
+//! Reno's part grows by $1 / win$ per acknowledgement. A loss leaves $(1 - beta) win$, of which Reno's part has half of
+//! what it had; a timeout clears the delay window.
 //!
-//! Other implementations agree on alpha, beta, gamma and zeta, but not on k. gamma does not adapt. RTT is the mean of the
-//! round.
+//! Other implementations agree on alpha, beta, gamma and zeta, but not on k. gamma does not adapt. RTT is the mean of
+//! the round.
 
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
 use crate::toolbox::RenoWindow;

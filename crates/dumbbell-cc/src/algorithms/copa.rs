@@ -1,17 +1,18 @@
 //! Copa [arun2018]: a target rate inversely proportional to the queueing delay.
 //!
-//! The queueing delay is the standing round-trip time, the least of the last half smoothed round-trip time, less the least
-//! of ten seconds. The target is `1 / (delta * delay)` segments per second. Below it the window grows by `v / (delta *
-//! window)` segments per segment acknowledged, above it shrinks by as much; the velocity `v` doubles once per round trip
-//! after the direction has held for three. Slow start doubles the window until the target is exceeded once. Segments are
-//! paced at twice the window per standing round-trip time, so that the queue is the network's.
+//! The queueing delay is the standing round-trip time, the least of the last half smoothed round-trip time, less the
+//! least of ten seconds. The target is $1 / (delta delay)$ segments per second. Below it the window grows by
+//! $v / (delta window)$ segments per segment acknowledged, above it shrinks by as much; the velocity v doubles once per
+//! round trip after the direction has held for three. Slow start doubles the window until the target is exceeded once.
+//! Segments are paced at twice the window per standing round-trip time, so that the queue is the network's.
 //!
-//! A queue that is not nearly empty at any time within five round trips shows competition with flows that fill the queue: then
-//! `1 / delta` grows by 1 per round trip without a loss, and a loss halves it. It returns to its default when the queue has
+//! A queue that is not nearly empty at any time within five round trips shows competition with flows that fill the
+//! queue: then
+//! $1 / delta$ grows by 1 per round trip without a loss, and a loss halves it. It returns to its default when the queue has
 //! been nearly empty again.
 //!
 //! The rules are those of the paper, and of its authors' code [arun2018b]. The latter looks back four smoothed
-//! round-trip times for the mode, not five. Where it departs: `1 / delta` in competition is at least its default. A
+//! round-trip times for the mode, not five. Where it departs: $1 / delta$ in competition is at least its default. A
 //! queue of a segment at the current rate also counts as nearly empty, as a slow link is never seen emptier. In the
 //! default mode, a loss does not change the window, as in the paper; a timeout restarts from the loss window.
 

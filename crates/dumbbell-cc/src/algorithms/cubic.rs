@@ -1,15 +1,18 @@
 //! CUBIC [RFC 9438].
 //!
-//! Above the threshold, the window follows W(t) = C (t - K)^3 + Wmax, a cubic function of the time since the last
-//! reduction that is flat around the window `w_max` before it; K = cbrt((Wmax - cwnd) / C) is the time to get back there.
-//! Where Reno would have the larger window, that window is used. A loss keeps `beta` of the window, and a window that did
-//! not reach its last maximum remembers less of it, to make room for new flows.
+//! Above the threshold, the window follows a cubic function of the time since the last reduction, which is flat around
+//! the window `w_max` before it:
+//!
+//! $$W(t) = C (t - K)^3 + W_max,   K = cbrt((W_max - cwnd) / C)$$
+//!
+//! K is the time to get back there. Where Reno would have the larger window, that window is used. A loss keeps `beta`
+//! of the window, and a window that did not reach its last maximum remembers less of it, to make room for new flows.
 //!
 //! Linux differs in details [linux6 tcp_cubic.c]. `form = "linux"` selects its rules as a whole, and each parameter of
 //! the type `rfc9438`, `linux` or `form` selects one of them; `c`, `beta` and `tick` are separate numbers:
 //!
 //! * `target`: the time is that of the last reduction plus the minimum round-trip time, not the smoothed one.
-//! * `growth`: the window grows by one segment for each whole number `cwnd / (W - cwnd)` of segments acknowledged: at
+//! * `growth`: the window grows by one segment for each whole number $cwnd / (W - cwnd)$ of segments acknowledged: at
 //!   least 2, at most 20 before the first loss, 100 `cwnd` above the function. The number changes once per `tick` at most,
 //!   and for an unchanged window every 31.25 ms. W is its center plus or minus whole segments, so that below the center
 //!   it is up to a segment higher. The round-trip time by which it is ahead is rounded up to whole ticks.
@@ -20,8 +23,9 @@
 //!   limits the connection does not count (RFC 9438 §5.8).
 //! * `undo`: only window and threshold are restored.
 //!
-//! What else Linux has belongs to the rules of windows: whole segments (`growth`), the window as the base of a reduction
-//! (`reduction_base`), and the slow start `hystart`. Its cube root has a mean error of 0.2 %; that of the RFC is exact.
+//! What else Linux has belongs to the rules of windows: whole segments (`growth`), the window as the base of a
+//! reduction (`reduction_base`), and the slow start `hystart`. Its cube root has a mean error of 0.2 %; that of the RFC
+//! is exact.
 //!
 //! Where it departs from the RFC: a window above the cubic function does not shrink to Reno's window.
 

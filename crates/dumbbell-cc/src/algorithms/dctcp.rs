@@ -1,17 +1,17 @@
 //! Data Center TCP (RFC 8257): the window follows the fraction of marked data.
 //!
-//! Once per window of data, `alpha` moves by 1/16 of its distance to the fraction of bytes in that window whose marks were
-//! echoed. A mark reduces the window by `alpha / 2`, once per window of data, and an ACK that echoes one does not grow it
-//! (RFC 3168 §6.1.2). Otherwise the window grows, and halves at a loss, as Reno's does.
+//! Once per window of data, `alpha` moves by 1/16 of its distance to the fraction of bytes in that window whose marks
+//! were echoed. A mark reduces the window by $alpha / 2$, once per window of data, and an ACK that echoes one does not
+//! grow it (RFC 3168 §6.1.2). Otherwise the window grows, and halves at a loss, as Reno's does.
 //!
 //! The switch must mark above a threshold of the instantaneous queue, and the receiver must echo every mark: its
 //! variant uses the feedback of RFC 8257 §3.2. With classic feedback, which echoes a mark until it is answered, a mark
 //! halves the window (RFC 3168 §6.1.2).
 //!
-//! The reduction is immediate, as in RFC 8257 §3.3. With the `form` of Linux, the loss recovery learns of marks and lowers
-//! the window to the threshold within a round trip; `alpha` is a whole number of 1/1024, which becomes zero below 1/64; a
-//! window of data ends with the ACK of its last byte; and a loss during a reduction halves what it has left of the window
-//! [linux6 tcp_dctcp.c].
+//! The reduction is immediate, as in RFC 8257 §3.3. With the `form` of Linux, the loss recovery learns of marks and
+//! lowers the window to the threshold within a round trip; `alpha` is a whole number of 1/1024, which becomes zero
+//! below 1/64; a window of data ends with the ACK of its last byte; and a loss during a reduction halves what it has
+//! left of the window [linux6 tcp_dctcp.c].
 
 use crate::probes::MARKED_FRACTION;
 use crate::toolbox::RenoWindow;

@@ -1,12 +1,16 @@
 //! HighSpeed TCP [RFC 3649 §5], whose increase and decrease depend on the window.
 //!
-//! Above 38 segments, a round trip adds a(w) segments and a loss takes the fraction b(w):
-//! b(w) = 0.5 + (0.1 - 0.5) (ln w - ln 38) / (ln 83000 - ln 38), p(w) = 0.078 / w^1.2 and
-//! a(w) = 2 w^2 p(w) b(w) / (2 - b(w)). Below, it is Reno.
+//! Above 38 segments, a round trip adds $a(w)$ segments and a loss takes the fraction $b(w)$:
 //!
-//! Where it departs from the RFC: a and b change with whole segments of the window. The table of Linux, RFC 3649 appendix
-//! B, has whole increases; `whole_increase` rounds them down and leaves the decrease as it is, which the table takes at
-//! the lower end of each row.
+//! $$b(w) = 0.5 + (0.1 - 0.5) (ln w - ln 38) / (ln 83000 - ln 38)$$
+//!
+//! $$a(w) = 2 w^2 p(w) b(w) / (2 - b(w)),   p(w) = 0.078 / w^1.2$$
+//!
+//! Below, it is Reno.
+//!
+//! Where it departs from the RFC: a and b change with whole segments of the window. The table of Linux, RFC 3649
+//! appendix B, has whole increases; `whole_increase` rounds them down and leaves the decrease as it is, which the table
+//! takes at the lower end of each row.
 
 use crate::probes::INCREASE;
 use crate::toolbox::RenoWindow;

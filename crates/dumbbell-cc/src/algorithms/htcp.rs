@@ -1,14 +1,14 @@
 //! H-TCP [leith2004 §2], whose increase rises with the time since the last congestion.
 //!
-//! D seconds after it, a round trip adds 2 (1 - beta) A(D) segments: A = 1 up to one second, and
-//! A = 1 + 10 (D - 1) + ((D - 1) / 2)^2 above. A loss keeps the fraction beta of the window, the minimum over the maximum
+//! D seconds after it, a round trip adds $2 (1 - beta) A(D)$ segments: $A = 1$ up to one second, and
+//! $A = 1 + 10 (D - 1) + ((D - 1) / 2)^2$ above. A loss keeps the fraction beta of the window, the minimum over the maximum
 //! round-trip time within 0.5 and 0.8, so that the queue just empties; half if the throughput before the loss is not
 //! within 20 % of that before the previous one.
 //!
 //! All constants are those of Linux [linux6 tcp_htcp.c], which follows the paper. Linux has further rules:
-//! `rtt_scaling` multiplies A by the minimum round-trip time over 100 ms, within 0.1 and 2; `rtt_memory = "fading"` lets
-//! the maximum round-trip time rise by 20 ms per sample at most and fall by 5 % of its excess per loss, and keeps half for
-//! paths of up to 10 ms. Otherwise, the maximum is that since the last loss.
+//! `rtt_scaling` multiplies A by the minimum round-trip time over 100 ms, within 0.1 and 2; `rtt_memory = "fading"`
+//! lets the maximum round-trip time rise by 20 ms per sample at most and fall by 5 % of its excess per loss, and keeps
+//! half for paths of up to 10 ms. Otherwise, the maximum is that since the last loss.
 //!
 //! Where it departs: throughput is measured over round-trip times and smoothed by a quarter, as in Linux.
 

@@ -1,14 +1,14 @@
 //! TCP Hybla [caini2004 §3], which gives long paths the growth of a path of 25 ms.
 //!
-//! With rho = RTT / 25 ms, at least 1, an acknowledgement adds 2^rho - 1 segments in slow start and rho^2 / W above the
-//! threshold, so that the rate grows over time as Reno's would over 25 ms. A loss halves the window.
+//! With rho = RTT / 25 ms, at least 1, an acknowledgement adds $2^rho - 1$ segments in slow start and $rho^2 / W$ above
+//! the threshold, so that the rate grows over time as Reno's would over 25 ms. A loss halves the window.
 //!
 //! rho follows the lowest smoothed round-trip time, as in Linux [linux6 tcp_hybla.c]. The algorithm smooths the samples
 //! itself, since the retransmission timer's may be in coarse ticks. Linux has the same reference of 25 ms.
 //!
 //! Where it departs from Linux: rho is not rounded to eighths, the initial window is that of the environment instead of
-//! rho, and the window is not limited to 65535 segments. Slow start adds at most 2^32 segments at once, and does not pass
-//! the threshold.
+//! rho, and the window is not limited to 65535 segments. Slow start adds at most $2^32$ segments at once, and does not
+//! pass the threshold.
 
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, window_in};

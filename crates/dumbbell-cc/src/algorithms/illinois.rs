@@ -1,13 +1,14 @@
 //! TCP-Illinois [liu2008 §3], whose increase and decrease follow the queueing delay.
 //!
-//! With the mean queueing delay d of a round trip and its maximum dm: a round trip adds 10 segments while d is at most
-//! dm / 100, and above that alpha(d) = k1 / (k2 + d), which falls to 0.3 at dm. A loss takes an eighth of the window while
-//! d is at most dm / 10, half of it from 0.8 dm on, and a fraction in proportion between. A window below 15 segments is
-//! Reno's.
+//! With the mean queueing delay d of a round trip and its maximum $d_m$: a round trip adds 10 segments while d is at
+//! most
+//! $d_m / 100$, and above that $alpha(d) = k_1 / (k_2 + d)$, which falls to 0.3 at $d_m$. A loss takes an eighth of the
+//! window while d is at most $d_m / 10$, half of it from $0.8 d_m$ on, and a fraction in proportion between. A window
+//! below 15 segments is Reno's.
 //!
 //! As in Linux [linux6 tcp_illinois.c], five round trips of low delay precede the largest increase once the delay has
-//! been higher, the maximum never ages, and a timeout returns to Reno's constants until the next round trip. All constants
-//! are those of Linux, which follows the paper.
+//! been higher, the maximum never ages, and a timeout returns to Reno's constants until the next round trip. All
+//! constants are those of Linux, which follows the paper.
 
 use crate::probes::{BASE_RTT, INCREASE};
 use crate::toolbox::RenoWindow;

@@ -1,10 +1,10 @@
 //! TCP Prague, the reference congestion control of L4S (RFC 9331), after its implementation in Linux [prague2024].
 //!
-//! Packets carry the identifier of L4S, ECT(1). Like DCTCP, it keeps a smoothed fraction of marks, `alpha`, from the first
-//! mark on, and a mark reduces the window by `alpha / 2` at most once per round trip. The window grows by what is
-//! acknowledged without a mark, also after a reduction. Some rounds after slow start, a flow with a round trip shorter than
-//! 25 ms becomes independent of it: it grows as slowly as a flow with 25 ms would, and updates `alpha` and reduces its
-//! window at most once per 25 ms. It paces at its window per smoothed round-trip time. A loss halves the window.
+//! Packets carry the identifier of L4S, ECT(1). Like DCTCP, it keeps a smoothed fraction of marks, `alpha`, from the
+//! first mark on, and a mark reduces the window by $alpha / 2$ at most once per round trip. The window grows by what is
+//! acknowledged without a mark, also after a reduction. Some rounds after slow start, a flow with a round trip shorter
+//! than 25 ms becomes independent of it: it grows as slowly as a flow with 25 ms would, and updates `alpha` and reduces
+//! its window at most once per 25 ms. It paces at its window per smoothed round-trip time. A loss halves the window.
 //!
 //! Where it departs from the implementation: windows are real numbers and change at once, not by a segment per ACK. It
 //! does not look for classic queue management that marks. With classic feedback a mark halves the window (RFC 3168

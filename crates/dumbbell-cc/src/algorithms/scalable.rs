@@ -1,11 +1,11 @@
 //! Scalable TCP, multiplicative increase and multiplicative decrease [kelly2003 §3].
 //!
-//! Each acknowledgement adds a hundredth of a segment, so that a round trip adds a hundredth of the window; a loss takes
-//! an eighth. A recovery takes 13.4 round trips whatever the window. With losses of a fraction p of the segments, growth
-//! and losses balance at 0.08 / p segments. A window of at most 16 segments is Reno's.
+//! Each acknowledgement adds a hundredth of a segment, so that a round trip adds a hundredth of the window; a loss
+//! takes an eighth. A recovery takes 13.4 round trips whatever the window. With losses of a fraction p of the segments,
+//! growth and losses balance at $0.08 / p$ segments. A window of at most 16 segments is Reno's.
 //!
-//! Linux names the same increase and decrease as recommended by the author [linux6 tcp_scalable.c]. It has no such limit:
-//! its growth is at least Reno's (`at_least_reno`), and a small window is reduced by an eighth, too.
+//! Linux names the same increase and decrease as recommended by the author [linux6 tcp_scalable.c]. It has no such
+//! limit: its growth is at least Reno's (`at_least_reno`), and a small window is reduced by an eighth, too.
 
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, window_in};

@@ -1,6 +1,6 @@
 //! TCP Vegas [brakmo1995 §3], divided into its mechanisms [hengartner2000 §VI].
 //!
-//! Once per round trip, Vegas compares the expected with the actual rate, `diff = (expected - actual) * base_rtt`
+//! Once per round trip, Vegas compares the expected with the actual rate, $diff = (expected - actual) base_rtt$
 //! [hengartner2000 §VII.C, eq. 1-2], and keeps between `alpha` and `beta` segments queued. This file owns mechanisms A,
 //! B, F and I; with all of them off, it equals Reno byte for byte.
 //!

@@ -1,8 +1,8 @@
 //! TCP Veno [fu2003 §II], which tells losses of a full queue from those of a radio link.
 //!
-//! As Vegas, it estimates the segments queued, N = W (RTT - base) / RTT. With fewer than `beta` of them, the network is
-//! not congested: the window grows as Reno's, and a loss keeps four fifths of it. Otherwise it grows in every second round
-//! trip, and a loss keeps half. A timeout keeps half.
+//! As Vegas, it estimates the segments queued, $N = W (RTT - base) / RTT$. With fewer than `beta` of them, the network
+//! is not congested: the window grows as Reno's, and a loss keeps four fifths of it. Otherwise it grows in every second
+//! round trip, and a loss keeps half. A timeout keeps half.
 //!
 //! N is that of the last round trip, from its minimum round-trip time. Linux takes that of the last acknowledgement and
 //! decides so after a timeout, too [linux6 tcp_veno.c]; `samples = "ack"` selects it. All constants are those of Linux,

@@ -5,14 +5,17 @@
 //! compressed by a queue on the reverse path give samples far above any bandwidth, which the filter only partly
 //! removes. Westwood+ avoids this.
 //!
-//! If the ACK k arrives `dt` after the previous one and acknowledges `d` bytes, the sample is `b[k] = d / dt`, and with
-//! the filter's time constant `tau` `bw[k] = ((2 tau / dt - 1) bw[k-1] + b[k] + b[k-1]) / (2 tau / dt + 1)`; a virtual
-//! sample of 0 is inserted whenever `tau / m` passes without an ACK.
+//! If the ACK k arrives $dt$ after the previous one and acknowledges d bytes, the sample is $b_k = d / dt$, and with
+//! the filter's time constant tau
+//!
+//! $$bw_k = ((2 tau / dt - 1) bw_(k - 1) + b_k + b_(k - 1)) / (2 tau / dt + 1);$$
+//!
+//! a virtual sample of 0 is inserted whenever $tau / m$ passes without an ACK.
 //!
 //! Where it departs from the paper: virtual samples are inserted when the next event shows that they were due, which
 //! gives the same estimate whenever it is used. The first ACK after virtual samples measures from the last ACK, as the
 //! sample is defined, while the filter continues from the last virtual sample. Simultaneous ACKs give one sample, as
-//! their `dt` is 0. A loss before the first sample halves the window as in Reno.
+//! their $dt$ is 0. A loss before the first sample halves the window as in Reno.
 
 use crate::bandwidth::{BandwidthWindow, Estimate};
 use crate::probes::{BANDWIDTH, BASE_RTT};

@@ -1,7 +1,7 @@
 //! Westwood+ [grieco2004 §2].
 //!
 //! Westwood with one bandwidth sample per round trip instead of one per ACK, so that compressed ACKs do not raise the
-//! estimate, and with a filter of constant coefficients, `bw[k] = 0.9 bw[k-1] + 0.1 b[k]` [grieco2004 equation (1)],
+//! estimate, and with a filter of constant coefficients, $bw_k = 0.9 bw_(k - 1) + 0.1 b_k$ [grieco2004 equation (1)],
 //! whose last term is printed as an estimate and is meant as the sample. A sample is the data delivered since the last
 //! one, divided by the time since then.
 //!

@@ -1,14 +1,14 @@
 //! YeAH, yet another highspeed TCP [baiocchi2007 §3], which is fast while the queue is short.
 //!
-//! A round trip with the minimum round-trip time RTT has queued q = W (RTT - base) / RTT segments. Unless q exceeds 80, or
-//! the queueing delay an eighth of the base, the window grows as Scalable TCP's; otherwise as Reno's, and if q exceeds 80
-//! it gives up q segments at once, at most half of the window. It does not fall below an estimate of Reno's window beside
-//! it, `reno_count`. A loss in a fast phase takes q segments, at least an eighth and at most half of the window; after 16
-//! round trips of Reno it takes half, since a loss-based flow competes.
+//! A round trip with the minimum round-trip time RTT has queued $q = W (RTT - base) / RTT$ segments. Unless q exceeds
+//! 80, or the queueing delay an eighth of the base, the window grows as Scalable TCP's; otherwise as Reno's, and if q
+//! exceeds 80 it gives up q segments at once, at most half of the window. It does not fall below an estimate of Reno's
+//! window beside it, `reno_count`. A loss in a fast phase takes q segments, at least an eighth and at most half of the
+//! window; after 16 round trips of Reno it takes half, since a loss-based flow competes.
 //!
 //! The constants are those of Linux [linux6 tcp_yeah.c], as are the details: a round of at most two samples is not
-//! evaluated, and `reno_count` begins with half of the window, grows by one per round trip of Reno, is halved by losses,
-//! and is forgotten after 50 fast round trips.
+//! evaluated, and `reno_count` begins with half of the window, grows by one per round trip of Reno, is halved by
+//! losses, and is forgotten after 50 fast round trips.
 
 use crate::delay::RoundTrips;
 use crate::probes::{BASE_RTT, VEGAS_DIFF};

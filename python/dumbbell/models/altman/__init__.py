@@ -13,8 +13,8 @@ is the W packets that the acknowledgements of generation n - 1 release, and mini
 acknowledgement of generation n - 1 to the last of generation n. Infinite data, an acknowledgement for every
 packet and none lost, no limit by the receiver. While the window is constant, every acknowledgement releases one
 packet; in congestion avoidance the last one of a generation releases two; in slow start each releases two, in
-every other mini-slot for Vegas. With mu the service rate, lambda the constant rate, nu = mu - lambda, T the
-smallest round-trip time and B the buffer, the largest excess delay is B / mu.
+every other mini-slot for Vegas. With mu the service rate, lambda the constant rate, $nu = mu - lambda$, T the
+smallest round-trip time and B the buffer, the largest excess delay is $B / mu$.
 
 Two forms of it are here. The closed forms take the round-trip time as if it followed the window at once:
 `mini_slot`, `stable_window`, `slow_start_threshold`, `reno_cycle`, `reno_averages`, `critical_buffer`. The
@@ -25,9 +25,9 @@ it has no part in.
 Units and range
 ---------------
 Packets, seconds, packets per second. Windows are real numbers of at least 1 for a single mini-slot,
-and whole numbers where a window grows by one packet at a time. The closed forms are good for loads lambda /
-mu up to about 1/2 and windows of some ten packets; at higher loads the round-trip time lags behind the window
-by mu / nu packets.
+and whole numbers where a window grows by one packet at a time. The closed forms are good for loads
+$lambda / mu$ up to about 1/2 and windows of some ten packets; at higher loads the round-trip time lags behind the
+window by $mu / nu$ packets.
 """
 
 from dumbbell.models.altman._bottleneck import MAX_WINDOW, Bottleneck, Phase, Slot

@@ -67,22 +67,22 @@ class Bottleneck:
 
     @property
     def available_rate(self) -> float:
-        """Rate left to the source, nu = mu - lambda, packets/s."""
+        """Rate left to the source, $nu = mu - lambda$, packets/s."""
         return self.service_rate - self.exogenous_rate
 
     @property
     def load(self) -> float:
-        """Load by the exogenous traffic, lambda / mu, without unit, at least 0 and less than 1."""
+        """Load by the exogenous traffic, $lambda / mu$, without unit, at least 0 and less than 1."""
         return self.exogenous_rate / self.service_rate
 
     @property
     def base_rtt(self) -> float:
-        """T, smallest round-trip time, s: d + 1 / mu, or d + 1 / nu with `service` "nu"."""
+        """T, smallest round-trip time, s: $d + 1 / mu$, or $d + 1 / nu$ with `service` "nu"."""
         return self.fixed_delay + 1.0 / (self.service_rate if self.service == "mu" else self.available_rate)
 
     @property
     def bdp(self) -> float:
-        """Bandwidth-delay product that the source sees, x = nu T, packets."""
+        """Bandwidth-delay product that the source sees, $x = nu T$, packets."""
         return self.available_rate * self.base_rtt
 
 

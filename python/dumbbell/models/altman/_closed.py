@@ -78,7 +78,7 @@ class RenoAverages:
     queue_empties : bool
         Whether case 2 applies: the cycle begins below the bandwidth-delay product, so that throughput is lost.
     loss_window : float
-        W_max = nu (T + B / mu), packets.
+        $W_max = nu (T + B / mu)$, packets.
     sent : float
         N, packets of a cycle, the lost one included.
     duration : float
@@ -121,8 +121,9 @@ class RenoCycle(RenoAverages):
 def stable_window(bottleneck: Bottleneck, *, alpha: float = 1.0, beta: float = 3.0) -> StableWindow:
     """Interval in which the window of Vegas settles (Corollary 1 (i)).
 
-    From alpha T / (W - alpha) <= epsilon <= beta T / (W - beta) with epsilon = W / nu - T:
-    nu T + alpha <= W <= nu T + beta.
+    From $alpha T / (W - alpha) <= epsilon <= beta T / (W - beta)$ with $epsilon = W / nu - T$:
+
+    $$nu T + alpha <= W <= nu T + beta$$
 
     Parameters
     ----------
@@ -147,8 +148,8 @@ def stable_window_reached(
 ) -> int:
     """Whole window, in packets, at which Vegas arrives from `start` (follows from Corollary 1 (i)).
 
-    From below it is the smallest whole W with W (1 - T / rtt) >= alpha, rtt being that of the growing window;
-    it is less than nu T + alpha + 2. From above nu T + beta the window falls by one a mini-slot to the first
+    From below it is the smallest whole W with $W (1 - T / rtt) >= alpha$, rtt being that of the growing window;
+    it is less than $nu T + alpha + 2$. From above $nu T + beta$ the window falls by one a mini-slot to the first
     value not above that. From between it stays.
 
     Parameters
@@ -156,15 +157,15 @@ def stable_window_reached(
     bottleneck : Bottleneck
         The shared queue; its buffer is taken as large enough.
     alpha, beta : float
-        Thresholds, packets, 0 < alpha <= beta. If beta < alpha + 2 the value from below may exceed nu T +
-        beta; a real source then hunts by a packet.
+        Thresholds, packets, 0 < alpha <= beta. If $beta < alpha + 2$ the value from below may exceed
+        $nu T + beta$; a real source then hunts by a packet.
     start : int
         Window at the end of slow start, packets, at least 1.
 
     Raises
     ------
     ScenarioError
-        If an argument lies outside its range, or nu T + beta is above `MAX_WINDOW`.
+        If an argument lies outside its range, or $nu T + beta$ is above `MAX_WINDOW`.
 
     Examples
     --------
@@ -195,16 +196,16 @@ def slow_start_threshold(
 ) -> SlowStartThreshold:
     """Window at which the slow start of Vegas ends (Corollary 1 (ii)).
 
-    The smallest power of two whose average round-trip time gives rtt - T >= gamma T / (W - gamma). A burst
-    that finds the queue empty has rtt = T + (W - 1) / K, one that does not rtt = k W, and the smallest real
-    window is
+    The smallest power of two whose average round-trip time gives $rtt - T >= gamma T / (W - gamma)$. A burst
+    that finds the queue empty has $rtt = T + (W - 1) / K$, one that does not $rtt = k W$. The smallest real window is
 
-        (gamma + 1 + sqrt((gamma - 1)^2 + 4 gamma K T)) / 2    if that is at most We,
-        max(We, gamma + T / k)                                 else.
+    $$(gamma + 1 + sqrt((gamma - 1)^2 + 4 gamma K T)) / 2$$
 
-    With C = 2 mu^2 - lambda^2 the doubling slot has K = 2 C / mu, We = C T / (mu + lambda) and
-    k = (3 mu + 2 lambda) / (2 C); the constant slot K = 2 C / lambda, We = C T / (2 mu + lambda) and
-    k = (4 mu + 3 lambda) / (2 C).
+    if that is at most $W_e$, and $max(W_e, gamma + T / k)$ else.
+
+    With $C = 2 mu^2 - lambda^2$ the doubling slot has $K = 2 C / mu$, $W_e = C T / (mu + lambda)$ and
+    $k = (3 mu + 2 lambda) / (2 C)$; the constant slot $K = 2 C / lambda$, $W_e = C T / (2 mu + lambda)$ and
+    $k = (4 mu + 3 lambda) / (2 C)$.
 
     Parameters
     ----------
@@ -243,7 +244,7 @@ def slow_start_threshold(
 
 
 def vegas_averages(bottleneck: Bottleneck, window: ArrayLike) -> VegasAverages:
-    """Throughput and round-trip time of a standing window of Vegas (Corollary 2): nu and W / nu.
+    """Throughput and round-trip time of a standing window of Vegas (Corollary 2): $nu$ and $W / nu$.
 
     Parameters
     ----------
@@ -264,7 +265,7 @@ def vegas_averages(bottleneck: Bottleneck, window: ArrayLike) -> VegasAverages:
 
 
 def loss_window(bottleneck: Bottleneck, buffer: ArrayLike, *, flows: int = 1) -> Numbers:
-    """W_max, window at which a packet is lost, packets: nu (T + B / mu) / n (Corollary 2, section 5).
+    """$W_max$, window at which a packet is lost, packets: $nu (T + B / mu) / n$ (Corollary 2, section 5).
 
     Parameters
     ----------
@@ -337,16 +338,20 @@ def reno_cycle(bottleneck: Bottleneck, buffer: float) -> RenoCycle:
 def reno_averages(bottleneck: Bottleneck, buffer: float) -> RenoAverages:
     """Averages of Reno in closed form (Corollary 2, both cases).
 
-    With b = W_max, x = nu T and N = 3 b (b + 2) / 8 packets in a cycle. Case 1, b / 2 >= x, the queue never
-    empties: throughput nu, Delta = N / nu, and rtt nu N = 7 b^3 / 24 + b^2 / 4 - b / 6 + 1, so that the
-    round-trip time goes to 7/9 of b / nu. Case 2, b / 2 < x:
+    With $b = W_max$, $x = nu T$ and $N = 3 b (b + 2) / 8$ packets in a cycle. Case 1, $b / 2 >= x$, the queue never
+    empties: throughput nu, $Delta = N / nu$, and
 
-        2 nu Delta = b^2 + x^2 - x b + 3 x + 2,    throughput (N - 1) / Delta,
-        rtt nu N = b^3 / 3 - x b^2 / 8 + (x / 4 + 1 / 6) b + x^3 / 6 + x^2 / 2 + x / 3 + 1.
+    $$rtt nu N = 7 b^3 / 24 + b^2 / 4 - b / 6 + 1,$$
+
+    so that the round-trip time goes to 7/9 of $b / nu$. Case 2, $b / 2 < x$: throughput $(N - 1) / Delta$,
+
+    $$2 nu Delta = b^2 + x^2 - x b + 3 x + 2,$$
+
+    $$rtt nu N = b^3 / 3 - x b^2 / 8 + (x / 4 + 1 / 6) b + x^3 / 6 + x^2 / 2 + x / 3 + 1.$$
 
     For whole x and even b these are the sums of `reno_cycle`, but for the throughput of case 1, which leaves
     the lost packet in; for others they are interpolated, and `reno_cycle` is to be preferred. At
-    b = 2 x the cases meet but for terms of the order of 1 / b.
+    $b = 2 x$ the cases meet but for terms of the order of $1 / b$.
 
     Parameters and errors are those of `reno_cycle`.
 
@@ -384,9 +389,9 @@ def reno_averages(bottleneck: Bottleneck, buffer: float) -> RenoAverages:
 def critical_buffer(
     bottleneck: Bottleneck, *, alpha: float = 1.0, flows: int = 1, counts_service: bool = False
 ) -> float:
-    """B*, largest buffer with which Vegas behaves like Reno, packets: n alpha mu / (mu - lambda) (Theorem 2).
+    """B*, largest buffer with which Vegas behaves like Reno, packets: $n alpha mu / (mu - lambda)$ (Theorem 2).
 
-    With a buffer up to B* the window reaches W_max while W_max - nu T is still at most alpha: it grows until
+    With a buffer up to B* the window reaches $W_max$ while $W_max - nu T$ is still at most alpha: it grows until
     a packet is lost, and falls, as that of Reno does. B* does not depend on the delay, and grows beyond all
     bounds as lambda goes to mu. The form for n connections (section 5) takes losses as synchronous and T as
     equal.
@@ -438,8 +443,8 @@ def behaves_like_reno(
 ) -> bool:
     """Whether the window of Vegas grows until a packet is lost: B <= B* (Theorem 2).
 
-    It is the definition epsilon_max <= alpha T / (W_max - alpha), or W_max <= alpha, with epsilon_max = B /
-    mu, solved for B.
+    It is the definition $epsilon_max <= alpha T / (W_max - alpha)$, or $W_max <= alpha$, with
+    $epsilon_max = B / mu$, solved for B.
 
     Parameters
     ----------

@@ -121,10 +121,10 @@ class FluidRenoResult:
 
 
 def next_first_rtt(bottleneck: Bottleneck, window: ArrayLike, first_rtt: ArrayLike) -> Numbers:
-    """Round-trip time of the next generation's first packet, s: max(T, (W + lambda D) / mu).
+    """Round-trip time of the next generation's first packet, s: $max(T, (W + lambda D) / mu)$.
 
     Exact for constant rates: during one round-trip time D the queue takes in the W packets of the generation
-    and lambda D of the other traffic, and serves mu a second.
+    and $lambda D$ of the other traffic, and serves mu a second.
 
     Parameters
     ----------
@@ -159,8 +159,8 @@ def fluid_vegas(
 ) -> FluidVegasResult:
     """Congestion avoidance of Vegas mini-slot by mini-slot, up to its steady state.
 
-    Growth by a packet: delta = D + 1 / nu and rtt = D + min(1 / nu, mu / (nu^2 W)). A window that is constant or
-    falls: both D. The window grows where W (1 - T / rtt) is below alpha, falls where it is above beta, to
+    Growth by a packet: $delta = D + 1 / nu$ and $rtt = D + min(1 / nu, mu / (nu^2 W))$. A window that is constant or
+    falls: both D. The window grows where $W (1 - T / rtt)$ is below alpha, falls where it is above beta, to
     no less than a packet. With thresholds less than two packets apart it often hunts: what it adds is seen
     too late.
 
@@ -221,8 +221,8 @@ def _fluid_vegas_result(slots: tuple[FluidSlot, ...], recurs_from: int) -> Fluid
 def fluid_slow_start_threshold(bottleneck: Bottleneck, *, gamma: float = 1.0, slot: Slot = "doubling") -> int:
     """Window, in packets, at which the slow start of Vegas ends by the fluid recursion.
 
-    From one packet, doubling and standing mini-slots alternate; rtt = D + W (1 / out - 1 / in) / 2 with the
-    rates of `burst_rates`. It ends with the first mini-slot of those tested in which W (1 - T / rtt) reaches
+    From one packet, doubling and standing mini-slots alternate; $rtt = D + W (1 / out - 1 / in) / 2$ with
+    the rates of `burst_rates`. It ends with the first mini-slot of those tested in which $W (1 - T / rtt)$ reaches
     gamma.
 
     Parameters
@@ -254,10 +254,10 @@ def fluid_reno(bottleneck: Bottleneck, buffer: float) -> FluidRenoResult:
     """Steady state of Reno by the fluid recursion, with the time in which a loss is detected.
 
     A cycle begins with half of the loss window, grows by a packet a generation, and ends with the generation
-    whose extra packet would wait longer than B / mu. One more generation, of a packet less, is sent while
+    whose extra packet would wait longer than $B / mu$. One more generation, of a packet less, is sent while
     duplicate acknowledgements are awaited, and one packet is retransmitted; its round-trip time is counted as
-    that of the detection generation. Where the queue stays filled the loss window is floor(nu (T + B / mu) +
-    lambda / nu) + 1.
+    that of the detection generation. Where the queue stays filled the loss window is
+    $floor(nu (T + B / mu) + lambda / nu) + 1$.
 
     Parameters and errors are those of `reno_cycle`.
 

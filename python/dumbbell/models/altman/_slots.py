@@ -34,7 +34,7 @@ class MiniSlot:
     rtt : float or ndarray
         Average round-trip time of the window's packets, s.
     excess : float or ndarray
-        epsilon = `rtt` - T, s.
+        $epsilon = rtt - T$, s.
     """
 
     duration: Numbers
@@ -43,9 +43,9 @@ class MiniSlot:
 
 
 def fifo_share(bottleneck: Bottleneck, rate: ArrayLike) -> Numbers:
-    """Rate at which a burst leaves the queue, packets/s: mu r / (r + lambda) while the queue is not empty.
+    """Rate at which a burst leaves the queue, packets/s: $mu r / (r + lambda)$ while the queue is not empty.
 
-    First in, first out shares the service in proportion to what arrives. A burst with r + lambda <= mu passes
+    First in, first out shares the service in proportion to what arrives. A burst with $r + lambda <= mu$ passes
     as it is.
 
     Parameters
@@ -98,7 +98,7 @@ def burst_rates(bottleneck: Bottleneck, phase: Phase) -> BurstRates:
 
 
 def excess_rtt(bottleneck: Bottleneck, window: ArrayLike) -> Numbers:
-    """Excess time of a standing window, epsilon, s: max(0, W / nu - T) (Theorem 1 (i)).
+    """Excess time of a standing window, epsilon, s: $max(0, W / nu - T)$ (Theorem 1 (i)).
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ def excess_rtt(bottleneck: Bottleneck, window: ArrayLike) -> Numbers:
 def mini_slot(bottleneck: Bottleneck, window: ArrayLike, phase: Phase = "constant") -> MiniSlot:
     """Duration and average round-trip time of one mini-slot (Theorem 1).
 
-    Constant window (i): both max(T, W / nu). Growth: packets 1 to W - 1 meet the round-trip time of the
-    window before, the extra one 1 / nu more. Slow start of Reno (ii) and of Vegas (iii): packet j of a burst
-    that finds the queue empty waits (j - 1) (1 / out - 1 / in); of one that does not, the wait of the burst
+    Constant window (i): both $max(T, W / nu)$. Growth: packets 1 to $W - 1$ meet the round-trip time of the
+    window before, the extra one $1 / nu$ more. Slow start of Reno (ii) and of Vegas (iii): packet j of a burst
+    that finds the queue empty waits $(j - 1) (1 / out - 1 / in)$; of one that does not, the wait of the burst
     before comes on top.
 
     Parameters
@@ -160,16 +160,17 @@ def mini_slot(bottleneck: Bottleneck, window: ArrayLike, phase: Phase = "constan
 def slow_start_excess(bottleneck: Bottleneck, window: ArrayLike) -> Numbers:
     """Time by which Vegas takes longer than Reno for one doubling, s (after Theorem 1 (iii)).
 
-    T + (W - 1) lambda mu / (C (2 mu - lambda)) with C = 2 mu^2 - lambda^2: the doubling and the constant
-    mini-slot of Vegas less the one of Reno. It is greater than 0.
+    $$T + (W - 1) lambda mu / (C (2 mu - lambda)),   C = 2 mu^2 - lambda^2$$
+
+    The doubling and the constant mini-slot of Vegas less the one of Reno. It is greater than 0.
 
     Parameters
     ----------
     bottleneck : Bottleneck
         The shared queue.
     window : array_like
-        W, packets, at least 1, and small enough that its burst finds the queue empty: at most C T / (2 mu +
-        lambda).
+        W, packets, at least 1, and small enough that its burst finds the queue empty: at most
+        $C T / (2 mu + lambda)$.
 
     Examples
     --------
