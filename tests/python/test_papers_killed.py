@@ -13,14 +13,14 @@ from dumbbell import papers
 from dumbbell.papers.runs import store_of
 from small_paper import SMALL, forget_papers, write_paper
 
-KILLS = 10
+KILLS = 6
 
 # Short stages with frequent progress reports, and a long one with reports of the engine once per second.
 SLOW = (
     SMALL.replace('duration="20 s"', 'duration="150 s"')
     .replace('rate="1 Mbit/s"', 'rate="10 Mbit/s"')
     .replace('source=Transfer(size="50 kB"),', "")
-    .replace("count = settings.runs or 3", "count = 70")
+    .replace("count = settings.runs or 3", "count = 50")
     .replace("run=run) for run", 'run=run, stage=f"stage {min(run // 3, 12)}") for run')
 )
 
@@ -45,7 +45,7 @@ def test_kills_at_random_moments_change_nothing_and_repeat_no_run(tmp_path, requ
     begun = tmp_path / "begun"
     # The paper reports the start of planning; before, there is nothing to lose.
     write_paper(
-        folder, "small-paper", SLOW.replace("count = 70", f'open({str(begun)!r}, "w").close(); count = 70')
+        folder, "small-paper", SLOW.replace("count = 50", f'open({str(begun)!r}, "w").close(); count = 50')
     )
     paper = papers.load("small-paper", folder)
     request.addfinalizer(forget_papers)
@@ -84,4 +84,4 @@ def test_kills_at_random_moments_change_nothing_and_repeat_no_run(tmp_path, requ
     assert resumed["claims"] == straight["claims"]
     for name in ("killed", "straight"):
         listed = kept(tmp_path / name, paper)
-        assert len(listed) == len(set(listed)) == 70
+        assert len(listed) == len(set(listed)) == 50
