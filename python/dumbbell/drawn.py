@@ -173,7 +173,8 @@ class Drawn:
         -------
         DataFrame
             One row for each group: its columns, the percentiles as ``p95`` with ``p95_low`` and ``p95_high``, in the
-            unit of the quantity, the number of ``runs`` with values, and that of values, ``n``.
+            unit of the quantity, the number of ``runs`` with values, that of values, ``n``, and that of ``missing`` ones,
+            such as the completion times of transfers that did not end: they are in no percentile.
 
         Raises
         ------
@@ -189,7 +190,7 @@ class Drawn:
         >>> base = shape.scenario(duration="2 s", flows=[flow], probes=[probe])
         >>> runs = dumbbell.sweep(base, {"flows.fg.tcp": ["reno", "vegas"]}, progress=False)
         >>> list(runs.percentiles("rtt", [0.95]).columns)
-        ['flows.fg.tcp', 'p95', 'p95_low', 'p95_high', 'runs', 'n']
+        ['flows.fg.tcp', 'p95', 'p95_low', 'p95_high', 'runs', 'n', 'missing']
         """
         from dumbbell.plots.table import percentiles_of
 

@@ -57,6 +57,9 @@ class ResultsError(OSError):
     Earlier results remain stored. When the cause is removed, the same command resumes.
     """
 
+    def __str__(self) -> str:
+        return super().__str__() if self.filename is None else f"{self.filename}: {self.strerror}"
+
 
 class MachineError(RuntimeError):
     """The machine cannot run scenarios in real time; the message says what it lacks, and how to get it."""

@@ -317,6 +317,20 @@ def test_runs_and_seed_are_refused_where_nothing_is_run():
 # What is shown
 
 
+def test_a_flow_has_one_colour_and_the_second_side_is_dashed(both):
+    for panel in both.picture.panels:
+        assert panel.dashed == {name for name in panel.series if name.startswith("B: ")}
+        assert all(panel.looks[f"A: {name[3:]}"] == panel.looks[name] for name in panel.dashed)
+
+
+def test_sides_of_one_name_are_told_apart_by_the_field_that_differs():
+    found = compared(made(), made(**{"links.r1-r2.queue.limit": "9 packets"}), runs=2)
+    assert found.picture.title.startswith("links.r1-r2.queue.limit: A ")
+    assert found.picture.title.endswith(" B 9 packets")
+    found = compared(made(), made(**{"links.r1-r2.queue": "codel"}), runs=2)
+    assert found.picture.title == "links.r1-r2.queue: A droptail   B codel"
+
+
 def test_the_picture_has_the_curves_of_both_sides(both):
     panels = {panel.title: panel for panel in both.picture.panels}
     assert list(panels["goodput"].series) == ["A: a", "A: b", "B: a", "B: b"]

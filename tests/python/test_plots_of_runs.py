@@ -201,7 +201,7 @@ def test_means_have_the_intervals_of_the_rule_of_verdicts_and_the_note_names_the
     low, high = panel.intervals["reno"]
     assert panel.series["reno"][1][1] == pytest.approx(expected.measured * 1e3)
     assert (low[1], high[1]) == pytest.approx((expected.low * 1e3, expected.high * 1e3))
-    assert picture.note == "Means of 3 runs; bands: 90 % intervals of the mean (Student's t)."
+    assert picture.note == "Means of 3 runs; bands: 90 % intervals of the mean (Student's\u00a0t)."
 
 
 def test_single_runs_have_no_intervals_and_the_note_says_so(single):
@@ -546,7 +546,9 @@ def test_a_table_has_means_with_intervals_and_units(runs):
     row = table.frame.iloc[0]
     assert row.goodput_bps_low < row.goodput_bps < row.goodput_bps_high
     assert row.goodput_bps_n == 3
-    assert table.note.startswith("Means of 3 runs; in brackets: 90 % intervals of the mean (Student's t).")
+    assert table.note.startswith(
+        "Means of 3 runs; in brackets: 90 % intervals of the mean (Student's\u00a0t)."
+    )
     assert "goodput [Mbit/s]" in str(table)
 
 
@@ -611,3 +613,37 @@ def test_probes_are_needed_for_a_time_series(single, two_hosts):
         silent.plot(kind="timeseries")
     assert Probe is not None
     assert only(single.plot(kind="timeseries", y="cwnd", where={LIMIT: "10 packets"})).steps
+
+
+# Several flows or links in one figure
+
+
+@pytest.mark.parametrize("kind", ["line", "bar", "box", "scatter", "cdf"])
+def test_values_of_several_links_are_never_mixed(runs, kind):
+    asked = {"kind": kind, "hue": TCP} | ({"x": "utilization"} if kind == "cdf" else {"y": "utilization"})
+    with pytest.raises(ScenarioError, match=r"^names: 6 links would be mixed; expected one of .*r1-r2"):
+        runs.plot(**asked)
+    assert only(runs.plot(**asked, names=["r1-r2"])).series.keys() == {"reno", "vegas"}
+    assert "r2-r1" in only(runs.plot(**asked | {"hue": "name"}, where={TCP: "reno"})).series
+
+
+def test_the_note_names_flows_that_are_drawn_together():
+    shape = dumbbell.topologies.dumbbell(pairs=2, rate="2 Mbit/s", delay="10 ms")
+    flows = [dumbbell.Flow(name=f"f{n}", from_=f"s{n}", to=f"d{n}", tcp="reno") for n in (1, 2)]
+    probes = [Probe(flows=["f1", "f2"], quantities=["rtt"])]
+    base = shape.scenario(duration="2 s", flows=flows, probes=probes)
+    several = dumbbell.sweep(base, {LIMIT: ["5 packets", "20 packets"]}, progress=False)
+    pooled = several.plot(x="rtt", kind="cdf", hue=LIMIT)
+    assert pooled.note.endswith("The flows together: f1, f2.")
+    # With a single parameter, the flows have the colours.
+    assert set(only(several.plot()).series) == {"f1", "f2"}
+    assert several.plot(hue=LIMIT, x="name").note == "Single runs, without intervals."
+    chosen = several.plot(x="rtt", kind="cdf", hue=LIMIT, names=["f2"])
+    assert "together" not in chosen.note
+
+
+def test_columns_of_flows_and_links_are_told_apart(runs):
+    with pytest.raises(ScenarioError, match="is a column of flows; expected a column of links, as the rest"):
+        runs.table(["goodput_bps", "utilization"])
+    with pytest.raises(ScenarioError, match="completion_s, of single transfers"):
+        runs.percentiles("transfers.completion_s")

@@ -134,4 +134,6 @@ def _judged(file: Path, values: Mapping[str, Any]) -> _Judged:
     except ScenarioError as error:
         return _Judged(file=name, error=" ".join(str(error).split()))
     except OSError as error:
-        return _Judged(file=name, error=f"{name}: {error.strerror or error}")
+        # A file that the scenario names, such as a trace.
+        other = f"{error.filename}: " if error.filename not in (None, str(file)) else ""
+        return _Judged(file=name, error=f"{name}: {other}{error.strerror or error}")

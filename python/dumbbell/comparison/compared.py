@@ -95,7 +95,18 @@ class Comparison:
             drawn if drawn is not None else first_of(runs)
             for drawn, runs in zip(self.drawn, self.runs, strict=True)
         )
-        return overlay({"A": first, "B": second}, title=f"A: {self.names[0]}   B: {self.names[1]}")
+        return overlay({"A": first, "B": second}, title=self._title())
+
+    def _title(self) -> str:
+        """Return what the sides are: their names, or, if these are the same, the one thing that differs."""
+        first, second = self.names
+        fields = {change for found in self.changed.values() for change in found}
+        for name, before, after in fields if first == second else ():
+            # Another kind has other fields beside its name.
+            whole = name.removesuffix(".kind").removesuffix(".name")
+            if all(other == name or other.startswith(f"{whole}.") for other, _, _ in fields):
+                return f"{whole}: A {before}   B {after}"
+        return f"A: {first}   B: {second}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data, as ``dumbbell compare --json`` prints it; ``None`` is no number."""

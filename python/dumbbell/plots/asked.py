@@ -181,7 +181,7 @@ def completed(asked: Asked, runs: ManyResults, frame: pd.DataFrame) -> Asked:
     Raises
     ------
     ScenarioError
-        More parameters vary than are shown, so that means would mix settings.
+        More parameters vary than are shown, so that means would mix settings, or values of several links would be mixed.
     """
     kind, takes = asked.of_kind, KINDS[asked.of_kind]
     free = [name for name in varied(runs) if name in frame.columns and differs(frame, name)]
@@ -220,7 +220,30 @@ def completed(asked: Asked, runs: ManyResults, frame: pd.DataFrame) -> Asked:
                 f"`where` with one value of it, or it as {'col' if kind == 'heat' else 'hue, col'} or row"
             )
             raise refusal("where", left[0], accepted, problem="varies too, and means must not mix its values")
-    return replace(asked, **chosen)  # type: ignore[arg-type]  # of columns by role
+    found = replace(asked, **chosen)  # type: ignore[arg-type]  # of columns by role
+    if is_of_links(runs, frame) and (links := hidden_names(found, frame)):
+        accepted = f'one of {", ".join(links)}, or "name" as hue, col or row'
+        raise refusal("names", f"{len(links)} links", accepted, problem="would be mixed", quoted=False)
+    return found
+
+
+def is_of_links(runs: ManyResults, frame: pd.DataFrame) -> bool:
+    """Return whether the rows of a table or a trace are of links."""
+    if "name" not in frame.columns:
+        return False
+    names = set(frame["name"])
+    return "utilization" in frame.columns or not (
+        names - set(runs.links["name"]) or names & set(runs.flows["name"])
+    )
+
+
+def hidden_names(asked: Asked, frame: pd.DataFrame) -> list[str]:
+    """Return the flows or links that a figure has together, without a colour or a panel for each; else none."""
+    shown = [*asked.columns.values(), *(asked.where or {})]
+    settings = [column for column in shown if column in frame.columns]
+    if "name" not in frame.columns or "name" in settings or follows(frame, "name", settings):
+        return []
+    return [str(name) for name in dict.fromkeys(frame["name"])]
 
 
 def differs(frame: pd.DataFrame, name: str) -> bool:

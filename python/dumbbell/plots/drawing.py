@@ -13,7 +13,7 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from dumbbell.errors import refusal
 from dumbbell.judge.quantity import Quantity
-from dumbbell.plots.asked import DEFAULT, Asked, ManyResults, completed
+from dumbbell.plots.asked import DEFAULT, MEANS, Asked, ManyResults, completed, hidden_names
 from dumbbell.plots.axis import Axis, axis_of, is_even_in_logarithm
 from dumbbell.plots.naming import labels_of, quantity_of
 from dumbbell.plots.picture import Picture
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dumbbell.pooling import Recorded
 
 MOST_PANELS = 36
+MOST_NAMED = 4
+"""Flows that a note names."""
 TRANSFERS = "transfers."
 """What begins the name of a quantity of single transfers, which probes record."""
 OF_EVENTS = ("rtt", "wait")
@@ -57,9 +59,20 @@ def drawing_of(runs: ManyResults, asked: Asked) -> Drawing:
 
 
 def unknown(role: str, column: str, runs: ManyResults) -> Exception:
-    """Return the error of a column that is not there, with all that are."""
+    """Return the error of a column that is not there, or not in the table of the other columns."""
+    for table, other, frame in (("flows", "links", runs.flows), ("links", "flows", runs.links)):
+        if column in frame.columns:
+            return refusal(
+                role, column, f"a column of {other}, as the rest", problem=f"is a column of {table}"
+            )
     columns = list(dict.fromkeys([*runs.flows.columns, *runs.links.columns]))
-    return refusal(role, column, ", ".join(columns), names=columns, problem="is no column")
+    given = [name for name in runs.parameters.columns if name in columns]
+    accepted = f"a column of results, which `dumbbell list columns` shows, or {', '.join(given)}"
+    if column.startswith(TRANSFERS):
+        accepted = "completion_s, of single transfers; workloads have it with the probe `transfers`"
+    elif column in OF_EVENTS:
+        accepted = f"runs with the probe `{column}`, as a distribution"
+    return refusal(role, column, accepted, names=columns, problem="is no column")
 
 
 def rows_of(runs: ManyResults, quantity: str, asked: Asked, role: str = "") -> pd.DataFrame:
@@ -265,6 +278,17 @@ class Drawing:
             return ""
         return self.labels[str(self.asked.hue)]
 
+    @property
+    def together(self) -> str:
+        """The sentence of the note on flows that have no colours or panels of their own; empty if all have."""
+        flows = hidden_names(self.asked, self.frame)
+        if not flows:
+            return ""
+        more = len(flows) - MOST_NAMED
+        named = ", ".join(flows[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        of = "Means over the flows" if self.asked.of_kind in MEANS else "The flows together:"
+        return f" {of} {named}."
+
     def picture(self, panels: Sequence[Panel], note: str) -> Picture:
         """Return the picture of some panels."""
         given: Mapping[str, Any] = self.asked.labels or {}
@@ -276,7 +300,7 @@ class Drawing:
         return Picture(
             panels=panels,
             title=title,
-            note=given.get("note", note),
+            note=given.get("note", f"{note}{self.together}"),
             style=self.asked.style,
             columns=columns,
             is_shared=True,

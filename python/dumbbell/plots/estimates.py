@@ -67,7 +67,7 @@ class Tally:
             sentences = [f"Means of {runs}."]
         elif self.intervals:
             sentences = [
-                f"Means of {runs}; {drawn}: {CONFIDENCE:.0%} intervals of the {of} (Student's t).".replace(
+                f"Means of {runs}; {drawn}: {CONFIDENCE:.0%} intervals of the {of} (Student's\u00a0t).".replace(
                     "%", " %"
                 )
             ]

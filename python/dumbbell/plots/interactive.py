@@ -142,7 +142,8 @@ def _draw_curve(made: Any, panel: Panel, label: str, colour: str) -> None:
     x, y = panel.thinned[label]
     x = x + dodged(panel, label)
     named = {"legend_label": label, "name": label}
-    line = {"line_color": colour, "line_width": 1.6, **named}
+    dashes = "dashed" if label in panel.dashed else "solid"
+    line = {"line_color": colour, "line_width": 1.6, "line_dash": dashes, **named}
     if panel.steps or panel.mark == "cdf":
         made.step(x, y, mode="after", **line)
     elif panel.mark == "bar":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -82,10 +82,15 @@ def handle(panel: Panel, label: str, look: Style, sheet: Sheet) -> Artist:
         [],
         color=look.colour,
         linewidth=sheet.line,
-        linestyle="-" if is_joined else "",
+        linestyle=stroke(panel, label) if is_joined else "",
         marker=marker,
         label=literal(label),
     )
+
+
+def stroke(panel: Panel, label: str) -> Literal["-", "--"]:
+    """Return the style of the line of a label, in matplotlib's words."""
+    return "--" if label in panel.dashed else "-"
 
 
 def dodged(panel: Panel, label: str) -> float:
@@ -97,7 +102,8 @@ def dodged(panel: Panel, label: str) -> float:
 def _line(panel: Panel, ax: Axes, looks: Looks, _sheet: Sheet) -> None:
     drawstyle: Any = "steps-post" if panel.steps else "default"
     for label, (x, y) in panel.thinned.items():
-        ax.plot(x, y, color=looks[label].colour, drawstyle=drawstyle, label=literal(label))
+        dashes = stroke(panel, label)
+        ax.plot(x, y, color=looks[label].colour, linestyle=dashes, drawstyle=drawstyle, label=literal(label))
         if label in panel.intervals:
             _band(ax, panel.series[label][0], panel.intervals[label], looks[label])
     ax.margins(x=0.01)

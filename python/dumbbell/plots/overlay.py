@@ -11,7 +11,7 @@ from dumbbell.plots.results import RunResults, run_picture
 
 
 def overlay(runs: Mapping[str, RunResults], *, title: str = "") -> Picture:
-    """Return windows, queues, goodput and losses of several runs in the same panels.
+    """Return windows, queues, goodput and losses of several runs in the same panels: solid of the first, dashed of others.
 
     Parameters
     ----------
@@ -26,15 +26,28 @@ def overlay(runs: Mapping[str, RunResults], *, title: str = "") -> Picture:
         A run has nothing to draw, or cannot be repeated.
     """
     joined: dict[str, Panel] = {}
+    sides: dict[str, list[str]] = {}
     for label, result in runs.items():
         for panel in run_picture(result).panels:
             # A panel of a single curve names it in its title.
             name = panel.title.partition(": ")[0]
-            series = {f"{label}: {curve}": points for curve, points in panel.series.items()}
-            known = joined.get(name)
-            joined[name] = (
-                replace(panel, title=name, series=series)
-                if known is None
-                else replace(known, series={**known.series, **series})
+            known = joined.get(name, replace(panel, title=name, series={}, looks={}))
+            own = {f"{label}: {curve}": curve for curve in panel.series}
+            joined[name] = replace(
+                known,
+                series={**known.series, **{shown: panel.series[curve] for shown, curve in own.items()}},
+                # A flow or link has one colour, whatever the run.
+                looks={
+                    **known.looks,
+                    **{shown: panel.looks.get(curve, curve) for shown, curve in own.items()},
+                },
+                dashed=known.dashed | (own.keys() if sides.get(name) else frozenset()),
             )
-    return Picture(panels=list(joined.values()), title=title)
+            sides.setdefault(name, []).append(label)
+    panels = [
+        panel
+        if len(sides[name]) == len(runs)
+        else replace(panel, title=f"{name}, only of {', '.join(sides[name])}")
+        for name, panel in joined.items()
+    ]
+    return Picture(panels=panels, title=title)

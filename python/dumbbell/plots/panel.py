@@ -52,6 +52,8 @@ class Panel:
         Whether the axis is logarithmic.
     looks
         For labels that are not the names of algorithms themselves, the name that decides on colour and marker.
+    dashed
+        Labels of curves that are drawn as dashed lines; only lines can be.
     references
         Values of the y axis drawn as dashed lines, by the text beside them.
     z_label, z_unit, z_range
@@ -72,6 +74,7 @@ class Panel:
     log_x: bool = False
     log_y: bool = False
     looks: Mapping[str, str] = field(default_factory=dict)
+    dashed: frozenset[str] = frozenset()
     references: Mapping[str, float] = field(default_factory=dict)
     z_label: str = ""
     z_unit: str | None = None

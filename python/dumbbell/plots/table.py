@@ -187,7 +187,8 @@ def percentiles_of(
             made = percentile(values, share) if values else Outcome(measured=math.nan)
             name = f"p{100.0 * share:g}"
             row |= {name: made.measured, f"{name}_low": made.low, f"{name}_high": made.high}
-        found.append(row | {"runs": len(values), "n": sum(map(len, values))})
+        counts = {"runs": len(values), "n": sum(map(len, values)), "missing": int(group[of].isna().sum())}
+        found.append(row | counts)
     return pd.DataFrame(found)
 
 

@@ -91,7 +91,7 @@ def _drawn(drawing: Drawing, quantity: str) -> Picture:
         for title, curves in found
     ]  # fmt: skip
     note = tally.note("bands", "mean at each time")
-    picture = drawing.picture(panels, given.get("note", note))
+    picture = drawing.picture(panels, note)
     return replace(picture, title=f"{label} over time")
 
 

@@ -30,7 +30,10 @@ def read_trace(path: Path) -> tuple[int, ...]:
     for number, line in enumerate(read_text(path).splitlines(), 1):
         place, text = f"{path}, line {number}", line.strip()
         if not (text.isascii() and text.isdigit()):
-            raise refusal(place, line, "a whole number of milliseconds")
+            accepted = (
+                "a whole number of milliseconds; `dumbbell trace import` makes a trace of a table of rates"
+            )
+            raise refusal(place, line, accepted)
         time = int(text) if len(text) <= LONGEST_NUMBER else LONGEST_MS + 1
         if time > LONGEST_MS:
             raise refusal(place, text, "a time of at most 10^12 milliseconds")
