@@ -168,6 +168,18 @@ def test_what_cannot_be_done_is_refused(folder, tmp_path, options, problem):
     assert not (tmp_path / "s.toml").exists()
 
 
+def test_the_claims_of_a_paper_are_listed_without_a_run(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = ["reproduce", NAME, "--claims", "--papers", str(folder)]
+    listed = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
+    assert [one["id"] for one in listed] == ["S-1", "S-2", "S-3", "S-4"]
+    assert all(one["class"] and one["rule"] and one["statement"] for one in listed)
+    assert "S-4" in CliRunner().invoke(app, command).stdout
+    refused = CliRunner().invoke(app, [*command, "--quick"])
+    assert "--quick: True has no effect; expected no such option with --claims" in refused.output
+    assert not (tmp_path / "results").exists()
+
+
 def test_a_remembered_value_is_read_again():
     import pandas as pd
 

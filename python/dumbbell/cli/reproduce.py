@@ -11,7 +11,8 @@ import typer
 from dumbbell import papers
 from dumbbell.caller import become_caller
 from dumbbell.cli.options import Fresh, Json, Output, Papers, Scheduler, Seed, Threads
-from dumbbell.cli.refusals import UNFINISHED, note
+from dumbbell.cli.refusals import UNFINISHED, note, say_json
+from dumbbell.cli.tables import Column, print_table
 from dumbbell.errors import MachineError, RealTimeError, refusal
 
 ALL = "all"
@@ -55,6 +56,10 @@ ClaimOption = Annotated[
         help="Judge this claim alone, on the runs it rests on; may be repeated.",
     ),
 ]
+ClaimsOption = Annotated[
+    bool,
+    typer.Option("--claims", help="List the claims of the paper with their classes and rules; run nothing."),
+]
 ExportOption = Annotated[
     Path | None,
     typer.Option("--export", metavar="FILE", help="With --claim: write the scenario of one of its runs."),
@@ -88,6 +93,7 @@ def reproduce(
     paper: PaperArgument,
     experiment: ExperimentOption = None,
     claim: ClaimOption = None,
+    claims: ClaimsOption = False,
     export: ExportOption = None,
     key: KeyOption = None,
     run: PlaceOption = None,
@@ -110,6 +116,15 @@ def reproduce(
         _refuse("--export FILE", {"--key": key, "--run": run})
     if not claim:
         _refuse("--claim ID", {"--export": export, "--further": further})
+    if claims:
+        without_effect = {
+            "--experiment": experiment, "--claim": claim, "--testbed": testbed or None, "--quick": quick or None,
+            "--output": output, "--runs": runs, "--seed": seed if seed != 1 else None, "--seeds": seeds,
+            "--threads": threads, "--scheduler": scheduler, "--fresh": fresh or None,
+        }  # fmt: skip
+        _refuse_beside("--claims", without_effect)
+        _list(paper, folder, json_output=json_output)
+        return
     if record and not testbed:
         raise refusal("--record", "alone", "--testbed --record", problem="has no effect", quoted=False)
     settings: dict[str, Any] = {
@@ -134,10 +149,7 @@ def reproduce(
             **{name: value for name, value in settings.items() if name != "fresh"},
         )
     elif testbed:
-        without_effect = {"--experiment": experiment, "--seeds": seeds, "--scheduler": scheduler}
-        for option, value in without_effect.items():
-            if value is not None:
-                raise refusal(option, value, "no such option with --testbed", problem="has no effect")
+        _refuse_beside("--testbed", {"--experiment": experiment, "--seeds": seeds, "--scheduler": scheduler})
         _on_testbed(paper, record=record, **settings)
     elif paper != ALL:
         papers.reproduce(paper, experiment=experiment, seeds=seeds, on=scheduler, **settings)
@@ -159,13 +171,29 @@ def _refuse(needed: str, options: Mapping[str, Any]) -> None:
             raise refusal(option, "alone", f"{needed} {option}", problem="has no effect", quoted=False)
 
 
+def _refuse_beside(chosen: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that have no effect beside another one."""
+    for option, value in options.items():
+        if value is not None:
+            raise refusal(option, value, f"no such option with {chosen}", problem="has no effect")
+
+
+def _list(paper: str, folder: Path | None, *, json_output: bool) -> None:
+    """Print the claims of a paper."""
+    if paper == ALL:
+        raise refusal("paper", paper, "one paper with --claims", problem="is not one paper")
+    found = papers.claims_of(paper, folder)
+    if json_output:
+        say_json(found, indent=2)
+    else:
+        print_table([Column(key, key) for key in found[0]], found)
+
+
 def _claims(paper: str, claims: Sequence[str], *, refused: Mapping[str, Any], **settings: Any) -> None:
     """Judge single claims; see `dumbbell.papers.reproduce_claims`."""
     if paper == ALL:
         raise refusal("paper", paper, "one paper with --claim", problem="is not one paper")
-    for option, value in refused.items():
-        if value is not None:
-            raise refusal(option, value, "no such option with --claim", problem="has no effect")
+    _refuse_beside("--claim", refused)
     papers.reproduce_claims(paper, claims, **settings)
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dumbbell.campaign import Interrupted
 from dumbbell.papers.claimed import ClaimedPaper
 from dumbbell.papers.on_testbed import reproduce_on_testbed
-from dumbbell.papers.one_claim import Export, JudgedClaims, reproduce_claims
+from dumbbell.papers.one_claim import Export, JudgedClaims, claims_of, reproduce_claims
 from dumbbell.papers.overview import Overview, reproduce_all
 from dumbbell.papers.paper import (
     Evaluation,
@@ -53,6 +53,7 @@ __all__ = [
     "Stage",
     "Steps",
     "available",
+    "claims_of",
     "folder",
     "load",
     "reproduce",

@@ -125,9 +125,7 @@ def reproduce_claims(
         Ctrl-C. Every finished run is kept; the same command resumes.
     """
     settings = settings_of(quick=quick, runs=runs, seed=seed, seeds=seeds, threads=threads, on=on)
-    paper, place = load(name, papers), Path("results" if output is None else output)
-    if not isinstance(paper, ClaimedPaper):
-        raise refusal("paper", name, "a paper with a register of claims", problem="has none")
+    paper, place = _claimed(name, papers), Path("results" if output is None else output)
     chosen = _named(paper, claims)
     parts = [_part(text, paper) for text in further]
     if export is not None:
@@ -160,6 +158,38 @@ def reproduce_claims(
     return done
 
 
+def claims_of(name: str, papers: str | Path | None = None) -> list[dict[str, str]]:
+    """Return the claims of a paper without any run: name, class, source, rule and statement of each.
+
+    Parameters
+    ----------
+    name, papers
+        See `reproduce`.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such paper, or it has no register of claims.
+    """
+    return [
+        {
+            "id": claim.id,
+            "class": claim.classed.name,
+            "source": claim.source,
+            "rule": claim.rule(),
+            "statement": claim.statement,
+        }
+        for claim in _claimed(name, papers).claims()
+    ]
+
+
+def _claimed(name: str, papers: str | Path | None) -> ClaimedPaper[Any]:
+    paper = load(name, papers)
+    if not isinstance(paper, ClaimedPaper):
+        raise refusal("paper", name, "a paper with a register of claims", problem="has none")
+    return paper
+
+
 def _named(paper: ClaimedPaper[Any], names: Sequence[str]) -> list[Claim[Any]]:
     """Return claims of a paper by their names, each once."""
     known = {claim.id: claim for claim in paper.claims()}
@@ -170,7 +200,7 @@ def _named(paper: ClaimedPaper[Any], names: Sequence[str]) -> list[Claim[Any]]:
             raise refusal(
                 "--claim",
                 name,
-                f"one of the {len(known)} claims of {paper.name}{listed}",
+                f"one of the {len(known)} claims of {paper.name}{listed}; --claims lists them",
                 problem="is not a claim",
             )
     return [known[name] for name in dict.fromkeys(names)]
