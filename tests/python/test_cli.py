@@ -250,15 +250,18 @@ def test_warnings_of_runs_are_lines_on_standard_error(capsys):
 # list, schema, version, reproduce
 
 
+def test_list_takes_a_screen():
+    assert invoke("list").stdout.count("\n") <= 40
+
+
 @pytest.mark.registry
-def test_list_shows_the_names_of_every_kind_on_a_screen():
+def test_list_shows_the_names_of_every_kind():
     result = invoke("list")
     assert result.exit_code == 0
     for kind, entries in dumbbell.catalogue().items():
         assert f"\n{kind} " in f"\n{result.stdout}"
         for entry in entries:
             assert (entry if isinstance(entry, str) else entry["name"]) in result.stdout
-    assert result.stdout.count("\n") <= 40
 
 
 @pytest.mark.registry
