@@ -510,3 +510,24 @@ def test_a_scenario_with_a_field_without_effect_gives_a_warning(two_hosts):
     with pytest.warns(dumbbell.ScenarioWarning, match="and 3 more$") as one:
         dumbbell.run_many(sweep, progress=False)
     assert len(one) == 1
+
+
+def test_results_are_delivered_less_often_if_taking_them_takes_long(two_hosts):
+    """At most a tenth of the time of a core, and at least a second apart."""
+    calls = []
+
+    class EnoughError(Exception):
+        pass
+
+    def finished(_runs):
+        begin = time.monotonic()
+        time.sleep(0.2)
+        calls.append((begin, time.monotonic()))
+        if len(calls) > 1:
+            raise EnoughError
+
+    jobs = [Job(scenario=two_hosts, seed=1, run=run) for run in range(10_000)]
+    with pytest.raises(EnoughError):
+        dumbbell.run_many(jobs, finished=finished, progress=False)
+    (_, end), (begin, _) = calls[:2]
+    assert begin - end >= 10 * 0.2
