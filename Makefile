@@ -146,7 +146,7 @@ header:
 # The log of quinn against what the engine records; nothing else needs the crates that write it.
 qlog: $(STAMPS)/python
 	cargo clippy --package dumbbell-transports --features qlog --all-targets --locked --quiet -- -D warnings
-	cargo test --package dumbbell-transports --features qlog --locked
+	MAKEFLAGS= cargo test --package dumbbell-transports --features qlog --locked
 
 rust-tests: $(STAMPS)/python
 	cargo test --workspace --locked --quiet --no-run

@@ -238,7 +238,8 @@ pub struct Listeners<'a> {
     /// Called with the number of completed jobs and of all jobs.
     pub progress: Option<Py<PyAny>>,
     /// Called about once per second, or less often if that would take more than a tenth of a core, with the results of the
-    /// jobs completed since, which are then not among those returned. Results for which it raises an exception are passed again at the end.
+    /// jobs completed since, which are then not among those returned. Results for which it raises an exception are passed
+    /// again at the end.
     pub finished: Option<Py<PyAny>>,
     /// Called with the simulated time of the run in progress, in seconds.
     pub clock: Option<Py<PyAny>>,
