@@ -323,6 +323,20 @@ def test_a_flow_has_one_colour_and_the_second_side_is_dashed(both):
         assert all(panel.looks[f"A: {name[3:]}"] == panel.looks[name] for name in panel.dashed)
 
 
+def test_a_panel_of_one_side_says_so_and_keeps_its_lines(both, monkeypatch):
+    from dumbbell.plots import overlay, results
+
+    def without_goodput_of_a(run):
+        made = results.run_picture(run)
+        is_a = run.scenario.name == "two reno"
+        return replace(made, panels=[one for one in made.panels if not (is_a and one.title == "goodput")])
+
+    monkeypatch.setattr(overlay, "run_picture", without_goodput_of_a)
+    runs = {"A": dumbbell.run(made()), "B": dumbbell.run(made("vegas"))}
+    panels = {panel.title: panel for panel in overlay.overlay(runs).panels}
+    assert panels["goodput, only of B"].dashed == {"B: a", "B: b"}
+
+
 def test_sides_of_one_name_are_told_apart_by_the_field_that_differs():
     found = compared(made(), made(**{"links.r1-r2.queue.limit": "9 packets"}), runs=2)
     assert found.picture.title.startswith("links.r1-r2.queue.limit: A ")

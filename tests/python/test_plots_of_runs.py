@@ -643,7 +643,7 @@ def test_the_note_names_flows_that_are_drawn_together():
 
 
 def test_columns_of_flows_and_links_are_told_apart(runs):
-    with pytest.raises(ScenarioError, match="is a column of flows; expected a column of links, as the rest"):
+    with pytest.raises(ScenarioError, match="is a column of flows; expected a column of the table"):
         runs.table(["goodput_bps", "utilization"])
     with pytest.raises(ScenarioError, match="completion_s, of single transfers"):
         runs.percentiles("transfers.completion_s")

@@ -186,7 +186,7 @@ def _list(paper: str, folder: Path | None, *, json_output: bool) -> None:
     if json_output:
         say_json(found, indent=2)
     else:
-        print_table([Column(key, key) for key in found[0]], found)
+        print_table([Column(key, key) for key in ("id", "class", "source", "rule", "statement")], found)
 
 
 def _claims(paper: str, claims: Sequence[str], *, refused: Mapping[str, Any], **settings: Any) -> None:

@@ -60,11 +60,10 @@ def drawing_of(runs: ManyResults, asked: Asked) -> Drawing:
 
 def unknown(role: str, column: str, runs: ManyResults) -> Exception:
     """Return the error of a column that is not there, or not in the table of the other columns."""
-    for table, other, frame in (("flows", "links", runs.flows), ("links", "flows", runs.links)):
+    for table, frame in (("flows", runs.flows), ("links", runs.links)):
         if column in frame.columns:
-            return refusal(
-                role, column, f"a column of {other}, as the rest", problem=f"is a column of {table}"
-            )
+            accepted = "a column of the table that the rest is of"
+            return refusal(role, column, accepted, problem=f"is a column of {table}")
     columns = list(dict.fromkeys([*runs.flows.columns, *runs.links.columns]))
     given = [name for name in runs.parameters.columns if name in columns]
     accepted = f"a column of results, which `dumbbell list columns` shows, or {', '.join(given)}"

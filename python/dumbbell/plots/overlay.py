@@ -41,7 +41,7 @@ def overlay(runs: Mapping[str, RunResults], *, title: str = "") -> Picture:
                     **known.looks,
                     **{shown: panel.looks.get(curve, curve) for shown, curve in own.items()},
                 },
-                dashed=known.dashed | (own.keys() if sides.get(name) else frozenset()),
+                dashed=known.dashed | (frozenset() if label == next(iter(runs)) else own.keys()),
             )
             sides.setdefault(name, []).append(label)
     panels = [
