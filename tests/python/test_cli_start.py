@@ -168,3 +168,14 @@ def test_a_wrong_address_or_value_of_set_is_refused(file, text, expected):
 def test_an_address_is_set_once(file):
     result = invoke("run", file, "--set", "duration=5 s", "--set", "duration=6 s")
     assert (result.exit_code, "expected one value of duration" in result.stderr) == (2, True)
+
+
+def test_validate_names_the_file_that_is_missing_or_no_trace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    links = '{ name = "l", from = "a", to = "b", delay = "1 ms", opportunities = { file = "cell.down" } }'
+    text = f'duration = "1 s"\nnodes = ["a", "b"]\nlinks = [{links}]\nflows = []\n'
+    (tmp_path / "cell.toml").write_text(text, encoding="utf-8")
+    missing = invoke("validate", "cell.toml")
+    assert "error: cell.toml: cell.down: No such file or directory" in missing.output
+    (tmp_path / "cell.down").write_text("time_s,rate_mbps\n0,3\n", encoding="utf-8")
+    assert "`dumbbell trace import`" in invoke("validate", "cell.toml").output

@@ -73,3 +73,9 @@ def test_only_lines_of_the_users_own_modules_are_shown():
     assert [frame.function for frame in frames][-1] == "own"
     assert {frame.file for frame in frames} == {__file__}
     assert not any(frame.is_innermost for frame in frames)
+
+
+def test_an_error_of_results_names_its_file_without_a_number():
+    from dumbbell.errors import ResultsError
+
+    assert str(ResultsError(0, "is damaged", "saved/flows.parquet")) == "saved/flows.parquet: is damaged"
