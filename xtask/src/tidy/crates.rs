@@ -4,7 +4,7 @@ use super::{Finding, Tree};
 use toml::{Table, Value};
 
 /// Allowed dependencies of each crate. A new crate must be added here and to the overview in `docs/architecture.md`.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("dumbbell-units", &[]),
     ("dumbbell-cc", &["dumbbell-units"]),
     ("dumbbell-net", &["dumbbell-units"]),
@@ -12,6 +12,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("dumbbell-sim", &["dumbbell-units", "dumbbell-cc", "dumbbell-net", "dumbbell-tcp"]),
     ("dumbbell-bpf", &["dumbbell-units", "dumbbell-cc"]),
     ("dumbbell-capture", &["dumbbell-units", "dumbbell-tcp", "dumbbell-sim"]),
+    ("dumbbell-inspect", &["dumbbell-units"]),
     (
         "dumbbell-testbed",
         &[
@@ -33,6 +34,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "dumbbell-tcp",
             "dumbbell-sim",
             "dumbbell-capture",
+            "dumbbell-inspect",
             "dumbbell-library",
             "dumbbell-script",
             "dumbbell-transports",

@@ -1,0 +1,7 @@
+//! Captures, read: what a file of packets says about its TCP connections.
+//!
+//! Nothing here knows the engine: a capture of a network and one that the simulator wrote are read alike.
+
+pub mod segment;
+
+pub use segment::{Flags, Options, Segment};
