@@ -53,14 +53,6 @@ struct Again {
     row: usize,
 }
 
-/// What the other side said last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Said {
-    seq: u32,
-    ack: u32,
-    window: u16,
-}
-
 /// One direction of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Half {
@@ -75,7 +67,8 @@ pub struct Half {
     outstanding: Outstanding,
     /// Window of the receiver, in bytes; unknown without a handshake.
     window: Option<u64>,
-    said: Option<Said>,
+    /// The window in the last segment of the receiver, not scaled.
+    said_window: Option<u16>,
     duplicates: u64,
     delivered: Delivered,
     last_sent: Option<Time>,
@@ -309,12 +302,12 @@ impl Half {
             self.duplicates += 1;
             self.counts.duplicate_acks += 1;
         }
-        self.said = Some(Said { seq: segment.seq, ack: segment.ack, window: segment.window });
+        self.said_window = Some(segment.window);
         let shift = if segment.flags.syn { Some(0) } else { scale };
         self.window = shift.map(|shift| u64::from(segment.window) << shift);
 
-        self.on_unseen(acked, is_first);
         let mut newly = self.outstanding.acknowledge(acked);
+        self.on_unseen(acked, newly.covered, is_first);
         let (sacked, has_duplicate) = self.ranges(segment, acked, &numbers);
         self.outstanding.report(sacked, &mut newly);
         if acked > self.snd_una {
@@ -351,27 +344,23 @@ impl Half {
 
     /// A duplicate acknowledgement [RFC 5681 §2]: no data, the same number and window, while data is outstanding.
     fn is_duplicate(&self, segment: &Segment, acked: i64, is_plain: bool) -> bool {
-        let Some(said) = self.said else { return false };
         is_plain
             && segment.payload == 0
             && segment.window != 0
+            && self.said_window == Some(segment.window)
             && acked == self.snd_una
             && self.snd_max > self.snd_una
-            && said == Said { seq: segment.seq, ack: segment.ack, window: segment.window }
     }
 
-    /// Bytes are acknowledged that the capture lacks.
-    fn on_unseen(&mut self, acked: i64, is_first: bool) {
-        let end = self.fin.map_or(self.snd_max, |fin| self.snd_max.max(fin + 1));
-        if acked <= end || is_first {
-            return;
+    /// Counts bytes that are acknowledged and that the capture lacks; `covered` were seen.
+    fn on_unseen(&mut self, acked: i64, covered: u64, is_first: bool) {
+        // Without a SYN, the first acknowledgement can be of what was sent before the capture began.
+        if self.last_sent.is_some() && !is_first {
+            // A FIN counts as one byte, also one that was not seen.
+            let end = self.fin.map_or(acked, |fin| acked.min(fin));
+            self.counts.bytes_missing += ((end - self.snd_una).max(0) as u64).saturating_sub(covered);
         }
-        // Without a SYN, the first acknowledgement can be of what was sent before the capture began; the acknowledgement of
-        // a FIN that was not seen counts as one byte.
-        if self.last_sent.is_some() {
-            self.counts.bytes_missing += (acked - end) as u64;
-        }
-        self.snd_max = acked;
+        self.snd_max = self.snd_max.max(acked);
         if let Some(numbers) = &mut self.numbers {
             numbers.advance(acked);
         }

@@ -43,6 +43,8 @@ pub struct Delivered {
 pub struct Newly {
     /// Bytes.
     pub bytes: u64,
+    /// Bytes that it acknowledges and that were seen, reported before or not.
+    pub covered: u64,
     /// The range that was sent last among them.
     pub latest: Option<Sent>,
     /// The first range that it acknowledges, if it was sent more than once.
@@ -71,6 +73,9 @@ pub struct Outstanding {
     highest_sacked: i64,
     /// The ranges of the last selective acknowledgement.
     reported: [(i64, i64); crate::segment::MAX_SACK],
+    /// Bytes before this one were forgotten.
+    forgotten: i64,
+    acknowledged: i64,
 }
 
 impl Outstanding {
@@ -131,9 +136,9 @@ impl Outstanding {
     }
 
     fn forget_first(&mut self) {
-        if let Some(first) = self.ranges.pop_front()
-            && first.is_sacked
-        {
+        let Some(first) = self.ranges.pop_front() else { return };
+        self.forgotten = first.end;
+        if first.is_sacked {
             self.sacked -= (first.end - first.start) as u64;
         }
     }
@@ -152,7 +157,10 @@ impl Outstanding {
 
     /// All bytes before this one are acknowledged.
     pub fn acknowledge(&mut self, byte: i64) -> Newly {
-        let mut newly = Newly::default();
+        // What was forgotten was seen.
+        let forgotten = self.forgotten.min(byte).saturating_sub(self.acknowledged).max(0) as u64;
+        self.acknowledged = self.acknowledged.max(byte);
+        let mut newly = Newly { covered: forgotten, ..Newly::default() };
         while let Some(first) = self.ranges.front_mut() {
             if first.start >= byte {
                 break;
@@ -160,6 +168,7 @@ impl Outstanding {
             let part = Sent { end: first.end.min(byte), ..*first };
             let is_whole = part.end == first.end;
             first.start = part.end;
+            newly.covered += (part.end - part.start) as u64;
             if part.is_sacked {
                 self.sacked -= (part.end - part.start) as u64;
             } else {

@@ -1,0 +1,3 @@
+//! Captures, from segments to connections.
+
+mod connections;
