@@ -247,7 +247,7 @@ impl Reader {
     fn length(&self) -> Option<usize> {
         let stated = self.stated()? as usize;
         if self.is_pcapng {
-            (stated >= 12 && stated % 4 == 0).then_some(stated)
+            (stated >= 12 && stated.is_multiple_of(4)).then_some(stated)
         } else {
             stated.checked_add(16)
         }
