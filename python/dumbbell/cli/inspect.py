@@ -131,7 +131,7 @@ def _prepare(output: Path | None, parquet: Path | None, csv: Path | None, plot: 
 def _read(capture: Path, flow: int | None) -> Any:
     """Read a capture, with its progress in MB."""
     with running(sys.stderr, words=READ) as reached:
-        return inspect(capture, flow, lambda read, size: reached(read / 1e6, (size or 0) / 1e6))  # type: ignore[call-overload]  # of one of both
+        return inspect(capture, flow, lambda read, size: reached(read / 1e6, (size or 0) / 1e6))
 
 
 def _print_connections(found: Inspection) -> None:

@@ -22,7 +22,10 @@ GOODPUT_WINDOWS = 50
 """Goodput is the mean over each of this many parts of the connection."""
 
 FARTHEST = 2.5
-"""The receive window is not drawn where it is always more than this many times the data in flight."""
+"""The receive window is not drawn where it is more than this many times the data in flight, but for its smallest values."""
+
+SMALLEST = 0.02
+"""The share of these: the window of a SYN is not scaled."""
 
 
 def picture(found: Captured, quantity: str | None, style: str | None) -> Picture:
@@ -61,7 +64,7 @@ def _flight(found: Captured) -> Panel:
     series = {"in flight": _curve(found, "flight_size")}
     window = _curve(found, "receive_window")
     highest = float(np.nanmax(series["in flight"][1], initial=0.0))
-    if len(window[1]) and float(np.min(window[1])) <= FARTHEST * highest:
+    if len(window[1]) and float(np.quantile(window[1], SMALLEST)) <= FARTHEST * highest:
         # What is far above the data in flight does not limit it.
         series["receive window"] = window[0], np.minimum(window[1], FARTHEST * highest)
     return _panel("data in flight", series, "data in flight", "segments", steps=True)
@@ -73,16 +76,18 @@ def _rtt(found: Captured) -> Panel:
 
 
 def _goodput(found: Captured) -> Panel:
-    time, acked = _curve(found, "delivered")
-    return _panel("goodput", {"goodput": _rate(time, acked)}, "goodput", "Mbit/s", steps=False)
+    """Return the rate of data that arrives, also behind a hole."""
+    time = found.acks["time_s"].to_numpy(dtype=float)
+    delivered = found.acks["delivered"].to_numpy(dtype=float)
+    return _panel("goodput", {"goodput": _rate(time, delivered)}, "goodput", "Mbit/s", steps=False)
 
 
-def _rate(time: NDArray[np.float64], acked: NDArray[np.float64]) -> Curve:
-    """Return the mean rate of acknowledged data, Mbit/s, over parts of the same length."""
+def _rate(time: NDArray[np.float64], delivered: NDArray[np.float64]) -> Curve:
+    """Return the mean rate of delivered data, Mbit/s, over parts of the same length."""
     if len(time) < 2 or time[-1] <= time[0]:
         return np.array([]), np.array([])
     edges = np.linspace(time[0], time[-1], min(GOODPUT_WINDOWS, len(time) - 1) + 1)
-    return (edges[:-1] + edges[1:]) / 2.0, arriving(time, acked, edges, np.inf) / 1e6
+    return (edges[:-1] + edges[1:]) / 2.0, arriving(time, delivered, edges, np.inf) / 1e6
 
 
 def _retransmissions(found: Captured) -> Panel:
