@@ -26,7 +26,9 @@ def scenario(number: int, *, linux: bool = False) -> tuple[dict[str, Any], str]:
     draw = random.Random(number)
     rate, delay = draw.choice((2.0, 10.0, 40.0)), draw.choice((3, 20, 60))
     packets = max(4, int(rate * 1e6 * 2 * delay * 1e-3 / 12_000 * draw.choice((0.2, 0.5, 1.0, 3.0))))
-    queue: Any = draw.choice(({"kind": "droptail", "limit": f"{packets} packets"},) * 3 + ("codel", "fqcodel"))
+    queue: Any = draw.choice(
+        ({"kind": "droptail", "limit": f"{packets} packets"},) * 3 + ("codel", "fqcodel")
+    )
     forward, back = draw.choice(_impairments(delay)), draw.choice(_impairments(delay)[:2])
     links = [
         _link("sender", "router", 1000.0, 0, None, []),
@@ -45,8 +47,16 @@ def scenario(number: int, *, linux: bool = False) -> tuple[dict[str, Any], str]:
     return made, draw.choice(NODES)
 
 
-def _link(start: str, end: str, rate: float, delay: int, queue: Any, impairments: list[Any]) -> dict[str, Any]:
-    link = {"name": f"{start}-{end}", "from": start, "to": end, "rate": f"{rate} Mbit/s", "delay": f"{delay} ms"}
+def _link(
+    start: str, end: str, rate: float, delay: int, queue: Any, impairments: list[Any]
+) -> dict[str, Any]:
+    link = {
+        "name": f"{start}-{end}",
+        "from": start,
+        "to": end,
+        "rate": f"{rate} Mbit/s",
+        "delay": f"{delay} ms",
+    }
     if queue is not None:
         link["queue"] = queue
     return link | ({"impairments": impairments} if impairments else {})

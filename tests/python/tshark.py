@@ -49,7 +49,20 @@ def is_missing() -> bool:
 
 def packets_of(capture: Path) -> list[Packet]:
     """Return the TCP packets of a capture, in its order."""
-    command = ["tshark", "-n", "-r", str(capture), "-Y", "tcp", "-T", "fields", "-E", "separator=;", "-E", "occurrence=f"]
+    command = [
+        "tshark",
+        "-n",
+        "-r",
+        str(capture),
+        "-Y",
+        "tcp",
+        "-T",
+        "fields",
+        "-E",
+        "separator=;",
+        "-E",
+        "occurrence=f",
+    ]
     for field in FIELDS:
         command += ["-e", field]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -14,7 +14,7 @@ from dumbbell import _engine
 from dumbbell.arguments import file_path, function, whole_number
 from dumbbell.errors import refusal
 from dumbbell.exports import FOLDER, write_tables
-from dumbbell.files import plain
+from dumbbell.files import check_file, plain
 from dumbbell.frames import arrow, frame
 from dumbbell.inspection.captured import Captured
 
@@ -209,6 +209,7 @@ def inspect(
         flow = whole_number("flow", flow, 1, MOST_CONNECTIONS)
     if progress is not None:
         function("progress", progress, "a function of the bytes read and of the size of the file")
+    check_file(place)
     found = _engine.inspect(place, flow, progress)
     counts, connections = dict(found.counts), arrow(found.connections())
     if flow is None:
