@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from dumbbell.errors import ScenarioWarning as ScenarioWarning
     from dumbbell.errors import TransportError as TransportError
     from dumbbell.evaluation import evaluate as evaluate
+    from dumbbell.inspection import Captured as Captured
+    from dumbbell.inspection import Inspection as Inspection
+    from dumbbell.inspection import inspect as inspect
     from dumbbell.library import Library as Library
     from dumbbell.permission import allow as allow
     from dumbbell.runs import Job as Job
@@ -71,6 +74,7 @@ _MODULES = {
         "TransportError",
     ],
     "evaluation": ["evaluate"],
+    "inspection": ["Captured", "Inspection", "inspect"],
     "library": ["Library"],
     "permission": ["allow"],
     "runs": ["Job", "Run", "Runs", "RunsInterrupted", "run", "run_many"],

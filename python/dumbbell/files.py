@@ -222,6 +222,20 @@ def read_input(path: Path, most: int = -1) -> bytes:
         return _up_to(file, most)
 
 
+def check_file(path: Path) -> None:
+    """Refuse an input that is no regular file: it is read by others than this room, maybe twice.
+
+    Raises
+    ------
+    OSError
+        It is missing, or something else; the error names it.
+    """
+    kind = path.stat().st_mode
+    if not stat.S_ISREG(kind):
+        number = errno.EISDIR if stat.S_ISDIR(kind) else errno.EINVAL
+        raise OSError(number, f"is {_named(kind)}; accepted: a file", str(path))
+
+
 def _up_to(file: BinaryIO, most: int) -> bytes:
     """Read a number of bytes; memory is asked for as they come, not for all that may come."""
     if most < 0:
@@ -314,6 +328,8 @@ def _followed(path: Path) -> Path | int:
 def _named(kind: int) -> str:
     if stat.S_ISDIR(kind):
         return "a folder"
+    if stat.S_ISFIFO(kind):
+        return "a pipe"
     return "a socket" if stat.S_ISSOCK(kind) else "a device"
 
 

@@ -29,7 +29,7 @@ UNBUILT = {"DUMBBELL_SHELL": "/nowhere", "DUMBBELL_TESTBED": "/nowhere"}
 IMPORTED = (
     "dumbbell.campaign", "dumbbell.cli.bench", "dumbbell.cli.bundle", "dumbbell.cli.campaign", "dumbbell.cli.catalogue",
     "dumbbell.cli.compare",
-    "dumbbell.cli.cross_validate", "dumbbell.cli.evaluate", "dumbbell.cli.new", "dumbbell.cli.reproduce",
+    "dumbbell.cli.cross_validate", "dumbbell.cli.evaluate", "dumbbell.cli.inspect", "dumbbell.cli.new", "dumbbell.cli.reproduce",
     "dumbbell.cli.search", "dumbbell.cli.simulate", "dumbbell.cli.start", "dumbbell.cli.testbed", "dumbbell.cli.trace",
     "dumbbell.cli.why", "matplotlib.backends.backend_agg", "optuna.storages.journal", "optuna.samplers",
     "pyarrow.parquet", "pyarrow.csv", "cloudpickle",

@@ -29,6 +29,7 @@ from dumbbell import files, testbed
 from dumbbell.caller import become_caller, user_of_children
 from dumbbell.cli import app
 from dumbbell.errors import ResultsError, ScenarioError
+from dumbbell.runs import run
 from small_claimed_paper import write_small_claims
 from small_paper import SMALL, forget_papers, write_paper
 from small_peer import write_peers
@@ -62,6 +63,8 @@ FILES = {
     ("run", "pcap"): Option("run HERE/s.toml --pcap PATH"),
     ("run", "qlog"): Option("run HERE/s.toml --qlog PATH"),
     ("why", "html"): Option("why HERE/s.toml --flow fg --at 1s --html PATH", ".html"),
+    ("inspect", "plot"): Option("inspect HERE/c.pcapng --plot PATH", ".svg"),
+    ("inspect", "output"): Option("inspect HERE/c.pcapng --output PATH", ".html"),
     ("trace import", "output"): Option("trace import HERE/rates.csv --output PATH"),
     ("reproduce", "export"): Option(
         "reproduce small-claims --quick --claim S-1 --papers HERE/papers --output HERE/results --export PATH",
@@ -74,6 +77,9 @@ FILES = {
 FOLDERS = {
     ("run", "trace"): Option("run HERE/s.toml --trace PATH"),
     ("run", "csv"): Option("run HERE/s.toml --csv PATH"),
+    ("inspect", "output"): Option("inspect HERE/c.pcapng --output PATH"),
+    ("inspect", "parquet"): Option("inspect HERE/c.pcapng --parquet PATH"),
+    ("inspect", "csv"): Option("inspect HERE/c.pcapng --flow 1 --csv PATH"),
     ("campaign", "output"): Option("campaign HERE/c.toml --output PATH"),
     ("compare", "output"): Option("compare HERE/s.toml HERE/s.toml --runs 1 --output PATH"),
     ("new algorithm", "output"): Option("new algorithm mine --output PATH"),
@@ -92,6 +98,7 @@ FOLDERS = {
 INPUTS = {
     ("run", "file"): "run PATH",
     ("why", "file"): "why PATH --flow fg",
+    ("inspect", "capture"): "inspect PATH",
     ("validate", "files"): "validate PATH",
     ("campaign", "file"): "campaign PATH",
     ("compare", "a"): "compare PATH HERE/s.toml --runs 1",
@@ -165,6 +172,7 @@ def alarm() -> Iterator[None]:
 @pytest.fixture
 def here(tmp_path, two_hosts, monkeypatch) -> Path:
     """A folder with the inputs of all commands; nodes are made in `here / "nodes"`."""
+    run(two_hosts.with_values({"duration": "2 s"}), pcap=tmp_path / "c.pcapng")
     (tmp_path / "s.toml").write_text(two_hosts.with_values({"duration": "2 s"}).to_toml(), encoding="utf-8")
     (tmp_path / "c.toml").write_text('base = "s.toml"\nruns = 2\n[axes]\n', encoding="utf-8")
     (tmp_path / "base.toml").write_text('base = "nodes/node"\nruns = 2\n[axes]\n', encoding="utf-8")

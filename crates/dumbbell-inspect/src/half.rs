@@ -1,6 +1,7 @@
 //! One direction of a connection: its data, and the acknowledgements of it.
 
 use crate::echoes::Echoes;
+use crate::order::Order;
 use crate::outstanding::{Delivered, Newly, Outstanding, Sent};
 use crate::repair::{Circumstances, Kind, Repair};
 use crate::rounds::{Rounds, State};
@@ -72,6 +73,11 @@ pub struct Half {
     duplicates: u64,
     delivered: Delivered,
     last_sent: Option<Time>,
+    /// When the segment with the highest number was seen first.
+    advanced: Time,
+    order: Order,
+    /// Round-trip time of the handshake, between both ends wherever it was seen.
+    handshake: Option<Time>,
     last_heard: Option<Time>,
     again: std::collections::VecDeque<Again>,
     /// When the first segment of data was seen, and the last event that moved data.
@@ -116,7 +122,7 @@ impl Half {
 
     /// The handshake lasted from one instant to another.
     pub fn on_handshake(&mut self, start: Time, end: Time) {
-        self.rtt.smooth(end - start);
+        self.handshake = Some(end - start);
         self.rounds.on_handshake(start, end);
     }
 
@@ -143,6 +149,7 @@ impl Half {
         }
         let was_empty = self.snd_una >= self.snd_max;
         let kind = self.kind_of(segment, start, end);
+        self.order.on_segment(segment);
         self.count(segment, kind, header);
         let row = self.counts.segments as usize - 1;
         if let Some(series) = &mut self.series {
@@ -184,15 +191,8 @@ impl Half {
         }
         let silence = segment.at - self.last_sent.max(self.last_heard).unwrap_or(segment.at);
         let is_hole = end > self.snd_una && self.outstanding.seen(start, end) == 0;
-        let reordered_within = self.rtt.least.or(self.rtt.srtt).unwrap_or(REORDERED_WITHIN);
-        if is_hole
-            && segment.at - self.last_sent.unwrap_or_default() < reordered_within
-            && silence < reordered_within
-        {
-            let is_repair = self.repair.is_active() || self.duplicates >= 3;
-            if !is_repair {
-                return Kind::OutOfOrder;
-            }
+        if is_hole && self.is_overtaken(segment, silence) {
+            return Kind::OutOfOrder;
         }
         self.repair.on_retransmission(&Circumstances {
             bytes: (start, end),
@@ -202,8 +202,28 @@ impl Half {
             duplicates: self.duplicates,
             has_sack: self.has_sack,
             silence,
-            srtt: self.rtt.srtt,
+            srtt: self.round_trip(),
         })
+    }
+
+    /// A segment that fills a hole was sent before the one with the highest number, and was overtaken. Clocks and numbers
+    /// of packets tell; without them, it comes less than a round trip after it, while no loss is being repaired.
+    fn is_overtaken(&self, segment: &Segment, silence: Time) -> bool {
+        self.order.is_older(segment).unwrap_or_else(|| {
+            let is_repair = self.repair.is_active() || self.duplicates >= 3;
+            let within = self.handshake.unwrap_or(REORDERED_WITHIN);
+            !is_repair && segment.at - self.advanced < within && silence < within
+        })
+    }
+
+    /// The round-trip time between both ends as far as it is known: from the capture to the receiver and back, and from the
+    /// capture to the sender and back. Nearer to the sender, its waiting would count with the latter, but for the least.
+    fn round_trip(&self) -> Option<Time> {
+        let (ahead, back) = (self.rtt.srtt, &self.echoes.rtt);
+        let is_near_receiver = back.least > self.rtt.least;
+        let behind = if is_near_receiver { back.srtt } else { back.least };
+        let parts = ahead.map(|ahead| ahead + behind.unwrap_or_default());
+        parts.max(self.handshake)
     }
 
     fn count(&mut self, segment: &Segment, kind: Kind, header: u32) {
@@ -255,7 +275,10 @@ impl Half {
             }
             self.again.push_back(Again { start, end, row });
         }
-        self.snd_max = self.snd_max.max(end);
+        if end > self.snd_max {
+            self.snd_max = end;
+            self.advanced = segment.at;
+        }
         if let Some(numbers) = &mut self.numbers {
             numbers.advance(end);
         }
@@ -276,7 +299,7 @@ impl Half {
             bytes: (self.snd_una, self.snd_max),
             is_repairing: self.repair.is_active(),
             is_window_full: self.is_window_full(in_flight),
-            srtt: self.rtt.srtt,
+            srtt: self.round_trip(),
         }
     }
 

@@ -10,6 +10,7 @@ mod echoes;
 pub mod file;
 pub mod half;
 mod link;
+mod order;
 mod outstanding;
 pub mod repair;
 pub mod rounds;

@@ -8,7 +8,7 @@
 use crate::segment::{Flags, MAX_SACK, Options, Segment};
 use dumbbell_units::{Ecn, Time};
 use etherparse::{
-    EtherType, Ethernet2HeaderSlice, IpNumber, Ipv4HeaderSlice, Ipv6ExtensionSlice, LaxIpSlice,
+    EtherType, Ethernet2HeaderSlice, IpNumber, Ipv4HeaderSlice, Ipv6ExtensionSlice, LaxIpSlice, LaxIpv6Slice,
     SingleVlanHeaderSlice, TcpHeaderSlice, TcpOptionElement, TcpOptionReadError, TcpOptionsIterator,
     ether_type, ip_number,
 };
@@ -159,12 +159,6 @@ fn ip(frame: &Frame<'_>, at: usize) -> Packet {
         LaxIpSlice::Ipv4(ip) => v4(&ip.header()),
         LaxIpSlice::Ipv6(ip) => {
             let header = ip.header();
-            let first = ip.extensions().clone().into_iter().find_map(|extension| match extension {
-                Ipv6ExtensionSlice::Fragment(fragment) if fragment.is_fragmenting_payload() => {
-                    Some(fragment.fragment_offset().value() == 0)
-                }
-                _ => None,
-            });
             Network {
                 length: if header.payload_length() == 0 {
                     0
@@ -174,7 +168,7 @@ fn ip(frame: &Frame<'_>, at: usize) -> Packet {
                 ecn: header.ecn().value(),
                 hops: header.hop_limit(),
                 identification: None,
-                fragment: first,
+                fragment: if stopped.is_none() { part(ip) } else { None },
             }
         }
     };
@@ -192,6 +186,17 @@ fn ip(frame: &Frame<'_>, at: usize) -> Packet {
         (_, IpNumber(17)) => Packet::Udp,
         _ => Packet::Other,
     }
+}
+
+/// Whether the packet is a fragment, and the first, of which all extension headers were read: etherparse 0.21 reads past
+/// the end if it is asked for those that it has refused.
+fn part(ip: &LaxIpv6Slice<'_>) -> Option<bool> {
+    ip.extensions().clone().into_iter().find_map(|extension| match extension {
+        Ipv6ExtensionSlice::Fragment(fragment) if fragment.is_fragmenting_payload() => {
+            Some(fragment.fragment_offset().value() == 0)
+        }
+        _ => None,
+    })
 }
 
 fn v4(header: &Ipv4HeaderSlice<'_>) -> Network {

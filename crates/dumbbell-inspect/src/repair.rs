@@ -58,7 +58,7 @@ pub struct Circumstances {
     pub has_sack: bool,
     /// For how long neither data nor an acknowledgement was seen.
     pub silence: Time,
-    /// Smoothed round-trip time, if there is one.
+    /// Smoothed round-trip time between both ends, if there is one.
     pub srtt: Option<Time>,
 }
 

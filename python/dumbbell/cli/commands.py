@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, Known] = {
     "validate": Known("start.validate", "Check scenario files without running them."),
     "run": Known("simulate.simulate", "Run a scenario file once."),
     "why": Known("why.explain", "Show what the sender of a flow learned and did."),
+    "inspect": Known("inspect.inspect_capture", "Tell what limited the TCP connections of a capture."),
     "campaign": Known("campaign.campaign", "Run a scenario with every combination of some values."),
     "compare": Known("compare.compare_sides", "Compare two scenarios, runs or campaigns."),
     "bundle": Known("bundle.commands", "Make bundles of results that others can verify."),

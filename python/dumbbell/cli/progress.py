@@ -1,4 +1,4 @@
-"""Progress of a single run: how much of its time is simulated, and how long the rest takes."""
+"""Progress of a single run, or of a file that is read: how much of it is done, and how long the rest takes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from dumbbell.durations import LINE_S, duration
 from dumbbell.threads import start
@@ -57,8 +57,21 @@ class _Clock:
         self.reached, self.end = reached_s, end_s
 
 
+class Words(NamedTuple):
+    """What is done, and what was done of a number."""
+
+    doing: str
+    done: str
+
+
+SIMULATED = Words("running", "s simulated")
+READ = Words("reading", "MB read")
+
+
 @contextmanager
-def running(stream: TextIO, *, is_at_most: bool = False) -> Iterator[Callable[[float, float], None]]:
+def running(
+    stream: TextIO, *, is_at_most: bool = False, words: Words = SIMULATED
+) -> Iterator[Callable[[float, float], None]]:
     """Show the progress of a run, on a terminal from the first second on, elsewhere in a line every half minute.
 
     Parameters
@@ -67,18 +80,20 @@ def running(stream: TextIO, *, is_at_most: bool = False) -> Iterator[Callable[[f
         Where to.
     is_at_most
         Whether the run may end earlier than its duration.
+    words
+        What is done: `SIMULATED`, or `READ` of a file.
 
     Yields
     ------
     Callable
-        To be called with the simulated time so far and the duration, s.
+        To be called with the simulated time so far and the duration, s; or with what was read of a file and its size, MB.
     """
     ended = threading.Event()
     clock = _Clock()
 
     def show() -> None:
         if not ended.wait(QUIET_S):
-            _show(stream, clock, ended, is_at_most)
+            _show(stream, clock, ended, words, is_at_most=is_at_most)
 
     shown = start(show)
     try:
@@ -88,18 +103,18 @@ def running(stream: TextIO, *, is_at_most: bool = False) -> Iterator[Callable[[f
         shown.join()
 
 
-def _show(stream: TextIO, clock: _Clock, ended: threading.Event, is_at_most: bool) -> None:
+def _show(stream: TextIO, clock: _Clock, ended: threading.Event, words: Words, *, is_at_most: bool) -> None:
     # A short run ends before this is imported.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console = Console(file=stream, highlight=False)
     if not console.is_terminal:
-        _print_lines(console, clock, ended, is_at_most)
+        _print_lines(console, clock, ended, words, is_at_most=is_at_most)
         return
     columns = (
         SpinnerColumn(),
-        TextColumn("running"),
+        TextColumn(words.doing),
         BarColumn(),
         TimeElapsedColumn(),
         TextColumn("{task.description}"),
@@ -108,25 +123,27 @@ def _show(stream: TextIO, clock: _Clock, ended: threading.Event, is_at_most: boo
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None)
         while not ended.wait(LOOK_S):
-            text = _progress(clock, pace, time.monotonic() - begin, is_at_most)
+            text = _progress(clock, pace, time.monotonic() - begin, words, is_at_most=is_at_most)
             bar.update(task, total=clock.end or None, completed=clock.reached, description=text)
 
 
-def _print_lines(console: Console, clock: _Clock, ended: threading.Event, is_at_most: bool) -> None:
+def _print_lines(
+    console: Console, clock: _Clock, ended: threading.Event, words: Words, *, is_at_most: bool
+) -> None:
     begin, pace, lines = time.monotonic() - QUIET_S, Pace(), 0
     while not ended.wait(LOOK_S):
         elapsed = time.monotonic() - begin
-        text = _progress(clock, pace, elapsed, is_at_most)
+        text = _progress(clock, pace, elapsed, words, is_at_most=is_at_most)
         if elapsed >= (lines + 1) * LINE_S:
             lines += 1
-            console.print(f"running for {duration(elapsed)}: {text}", soft_wrap=True)
+            console.print(f"{words.doing} for {duration(elapsed)}: {text}", soft_wrap=True)
 
 
-def _progress(clock: _Clock, pace: Pace, elapsed_s: float, is_at_most: bool) -> str:
+def _progress(clock: _Clock, pace: Pace, elapsed_s: float, words: Words, *, is_at_most: bool) -> str:
     """Return how much of a run is done, and the time that the rest takes."""
     if clock.end <= 0.0:
         return "starting"
     pace.see(elapsed_s, clock.reached)
     left = pace.left(clock.end)
-    text = f"{clock.reached:.4g} of {clock.end:.4g} s simulated"
+    text = f"{clock.reached:.4g} of {clock.end:.4g} {words.done}"
     return text if left is None else f"{text}, {'at most ' if is_at_most else ''}{duration(left)} left"

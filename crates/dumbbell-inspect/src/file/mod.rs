@@ -163,6 +163,10 @@ impl Reader {
     }
 
     fn step(&mut self) -> Step {
+        // pcap-parser 0.17 subtracts the length of the header from less in blocks of some kinds.
+        if self.is_pcapng && self.stated().is_some_and(|length| length < 12) {
+            return Step::Wrong;
+        }
         match self.input.next() {
             Ok((size, block)) => {
                 let seen = match self.declared.take(&block) {
@@ -228,26 +232,31 @@ impl Reader {
         ReadError::LinkType { name: self.name.clone(), number, link }
     }
 
-    /// Length of the record or block at hand, as it states it; `None` if that is not yet read, or not possible.
-    fn stated(&self) -> Option<usize> {
+    /// What the record or block at hand states as its length; `None` if that is not yet read.
+    fn stated(&self) -> Option<u32> {
         let data = self.input.data();
-        let word =
-            |at: usize| data.get(at..)?.first_chunk().map(|bytes| self.declared.number(*bytes) as usize);
+        let at = if self.is_pcapng { 4 } else { 8 };
+        let length = self.declared.number(*data.get(at..)?.first_chunk()?);
+        // A section states its own byte order behind its length.
+        let is_swapped =
+            self.is_pcapng && data.starts_with(&SECTION) && self.declared.is_swapped(data.get(8..12)?);
+        Some(if is_swapped { length.swap_bytes() } else { length })
+    }
+
+    /// Its length with its header; `None` if that is not possible, or not yet read.
+    fn length(&self) -> Option<usize> {
+        let stated = self.stated()? as usize;
         if self.is_pcapng {
-            // A section states its own byte order behind its length.
-            let swapped = data.starts_with(&SECTION) && self.declared.is_swapped(data.get(8..12)?);
-            let length = word(4)?;
-            let length = if swapped { (length as u32).swap_bytes() as usize } else { length };
-            (length >= 12 && length % 4 == 0).then_some(length)
+            (stated >= 12 && stated.is_multiple_of(4)).then_some(stated)
         } else {
-            word(8)?.checked_add(16)
+            stated.checked_add(16)
         }
     }
 
     /// Reads more bytes, with a larger buffer if a record needs one.
     fn refill(&mut self) -> Result<(), ReadError> {
         let held = self.input.data().len();
-        match self.stated() {
+        match self.length() {
             // It is all there: what is missing is missing inside of it.
             Some(length) if self.is_pcapng && length <= held => self.step_over(),
             Some(length) if length > MAX_BUFFER => self.stop(NO_LENGTH),
@@ -266,7 +275,7 @@ impl Reader {
 
     /// Steps over a block that is wrong, or ends where it has no length.
     fn step_over(&mut self) {
-        match self.stated() {
+        match self.length() {
             Some(length) if self.is_pcapng && length <= self.input.data().len() => {
                 self.input.consume(length);
                 self.counts.damage(self.counts.packets + 1, UNREADABLE);

@@ -125,6 +125,19 @@ fn extension_headers_of_v6_are_stepped_over() {
 }
 
 #[test]
+fn an_extension_header_longer_than_its_packet_is_damage() {
+    // Fragment headers follow a header of 8 bytes whose second states one of 2048.
+    for kind in [0, 43, 44, 51, 60] {
+        let headers = [kind, 0, 1, 4, 0, 0, 0, 0, 44, 255, 0, 1, 0, 0, 0, 1, 6, 0, 0, 9];
+        let mut packet = [&v6(0)[..40], &headers].concat();
+        packet[6] = 60;
+        packet[4..6].copy_from_slice(&(headers.len() as u16).to_be_bytes());
+        let (segments, counts) = read(pcap(Order::Little, NANOS, RAW, 65_535, &[(1, packet)]));
+        assert_eq!((segments.len(), counts.tcp, counts.damaged), (0, 0, 1), "{kind}: {counts:?}");
+    }
+}
+
+#[test]
 fn of_a_fragmented_segment_the_first_part_is_read() {
     let segment = v4(1000)[20..].to_vec();
     let head = segment.len() - 1000;
@@ -178,7 +191,7 @@ fn lengths_that_contradict_each_other_are_damage() {
 /// A segment with these bytes as options.
 fn with_options(bytes: &[u8]) -> Segment {
     let mut segment = v4(0)[20..40].to_vec();
-    segment[12] = ((20 + bytes.len()) / 4 << 4) as u8;
+    segment[12] = (((20 + bytes.len()) / 4) << 4) as u8;
     one(RAW, in_v4(6, 0, false, &[&segment, bytes].concat()))
 }
 

@@ -4,9 +4,9 @@ use crate::build::{ETHERNET, NANOS, Order, linked, pcap, pcapng, v4};
 use dumbbell_inspect::Reader;
 use std::io::{Cursor, Write};
 
-/// CPU time that this process has taken so far, in seconds.
+/// CPU time that this thread has taken so far, in seconds.
 fn cpu_s() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1e9
 }
 

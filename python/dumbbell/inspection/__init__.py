@@ -1,0 +1,20 @@
+"""What a capture says about its TCP connections.
+
+`reading`
+    `inspect`, and the connections of a capture.
+`captured`
+    One connection: its row, its traces, its phases.
+`told`
+    What is found, in words.
+`pictures`
+    Data in flight, round-trip times, goodput and retransmissions over time.
+`page`
+    A report.
+
+The engine reads files and follows connections; `docs/captures.md` has its rules.
+"""
+
+from dumbbell.inspection.captured import Captured
+from dumbbell.inspection.reading import Inspection, inspect
+
+__all__ = ["Captured", "Inspection", "inspect"]

@@ -1,0 +1,153 @@
+"""Wireshark's analysis agrees with ours, packet by packet, on captures of diverse runs of the simulator and of Linux.
+
+`docs/captures.md` states where Wireshark differs. Each difference is computed here from the packets. Without ``tshark``, the
+tests say so. All fifty captures are compared if the environment variable ``DUMBBELL_CAPTURES`` is set to ``all``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+
+import dumbbell
+import tshark
+from captured_scenarios import scenario
+from dumbbell.errors import ScenarioError, TransportError
+from dumbbell.inspection import Captured
+
+ALL = os.environ.get("DUMBBELL_CAPTURES") == "all"
+SIMULATED = range(30) if ALL else (2, 4, 7, 11, 15, 31)
+LINUX = range(100, 120) if ALL else (103, 109)
+
+needs_tshark = pytest.mark.skipif(
+    tshark.is_missing(), reason="SKIPPED: tshark is not installed; the Debian package is `tshark`"
+)
+
+WITHOUT_HANDSHAKE_S = 3e-3
+"""Within this time Wireshark takes a segment for out of order, if it knows no round-trip time."""
+
+SOON_S = 20e-3
+"""Within this time after the last acknowledgement, two duplicates make a retransmission fast for Wireshark."""
+
+
+def captured(number: int, folder: Path, *, linux: bool) -> Path:
+    """Run a scenario, and return the capture."""
+    stated, node = scenario(number, linux=linux)
+    place = folder / f"{number}.pcapng"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            dumbbell.run(stated, pcap=place, node=node)
+        except (ScenarioError, TransportError) as error:
+            if linux and "kernel" in str(error):
+                pytest.skip(f"SKIPPED: {error}")
+            raise
+    return place
+
+
+def compare(place: Path) -> None:
+    packets = tshark.packets_of(place)
+    whole = dumbbell.inspect(place)
+    assert whole.counts["tcp"] == len(packets)
+    for row in whole.rows:
+        found = whole.flow(row["connection"])
+        ends = {row["from"], row["to"]}
+        own = [packet for packet in packets if {packet.source, packet.destination} == ends]
+        compare_connection(found, own)
+
+
+def compare_connection(found: Captured, packets: list[tshark.Packet]) -> None:
+    row, sender = found.row, found.row["from"]
+    data = [packet for packet in packets if packet.source == sender and packet.length]
+    assert sum(packet.length for packet in data) == row["bytes_sent"]
+    assert [packet.length for packet in data] == found.segments["bytes"].tolist()
+    heard = [packet for packet in packets if packet.source != sender and packet.flags & tshark.ACK]
+    assert sum(packet.has_zero_window for packet in heard) == row["zero_windows"]
+    assert len(heard) == len(found.acks)
+    again = [packet.is_retransmission or packet.is_out_of_order for packet in data]
+    assert again == (found.segments["kind"] != "").tolist()
+    assert sum(again) == row["segments_retransmitted"] + row["out_of_order"]
+    follow(packets, sender, dict(zip(map(id, heard), found.acks["duplicate"].tolist(), strict=True)))
+
+
+def first_round_trip(packets: list[tshark.Packet]) -> float:
+    """Return the time from the SYN to the end of the handshake, as Wireshark measures it."""
+    syns = [packet for packet in packets if packet.flags & tshark.SYN]
+    opened = [packet for packet in packets if not packet.flags & tshark.SYN]
+    if len(syns) < 2 or not opened:
+        return WITHOUT_HANDSHAKE_S
+    return next(packet for packet in opened if packet.source == syns[0].source).time_s - syns[0].time_s
+
+
+def follow(packets: list[tshark.Packet], sender: str, duplicates: dict[int, bool]) -> None:
+    """Hold each difference against the rules of Wireshark, and of RFC 5681."""
+    within = first_round_trip(packets)
+    highest, highest_at, acked, acked_at, repeated = -1, 0.0, -1, 0.0, 0
+    for packet in packets:
+        if packet.source != sender:
+            if not packet.flags & tshark.ACK:
+                continue
+            ours = duplicates[id(packet)]
+            if packet.is_duplicate_ack != ours:
+                # Nothing is outstanding, or it is the first acknowledgement of a connection without a handshake.
+                assert packet.ack >= highest if packet.is_duplicate_ack else acked < 0, packet
+            repeated = repeated + 1 if packet.is_duplicate_ack else 0
+            acked, acked_at = max(acked, packet.ack), packet.time_s
+            continue
+        end = packet.seq + packet.takes
+        is_soon = packet.time_s - highest_at < within and end != highest
+        if packet.is_out_of_order:
+            assert is_soon, packet
+        elif packet.is_retransmission and is_soon:
+            assert repeated >= 2 and packet.time_s - acked_at < SOON_S, packet
+        if packet.takes and end > highest:
+            highest, highest_at = end, packet.time_s
+
+
+@needs_tshark
+@pytest.mark.parametrize("number", SIMULATED)
+def test_packets_of_the_simulator_are_told_as_wireshark_does(number, tmp_path):
+    compare(captured(number, tmp_path, linux=False))
+
+
+@needs_tshark
+@pytest.mark.parametrize("number", LINUX)
+def test_packets_of_linux_are_told_as_wireshark_does(number, tmp_path):
+    compare(captured(number, tmp_path, linux=True))
+
+
+@pytest.mark.parametrize("number", SIMULATED)
+def test_what_was_overtaken_is_no_retransmission_wherever_it_is_captured(number, tmp_path):
+    """The capture at the sender is the truth for that at the receiver."""
+    stated, _ = scenario(number)
+    found = []
+    for node in ("sender", "receiver"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = dumbbell.run(stated, pcap=tmp_path / f"{node}.pcapng", node=node)
+        found.append(dumbbell.inspect(tmp_path / f"{node}.pcapng"))
+    at_sender, at_receiver = found
+    counted = ["segments_sent", "segments_retransmitted", "bytes_retransmitted", "timeouts"]
+    for name, flow in zip(run.flows["name"], at_sender.rows, strict=True):
+        expected = run.flow(name)
+        assert {column: flow[column] for column in counted} == {column: expected[column] for column in counted}
+        assert flow["out_of_order"] == 0
+    for flow in at_receiver.rows:
+        other = at_sender.connections.set_index("name").loc[flow["name"]]
+        truth, seen = (one.flow(int(number)).segments for one, number in ((at_sender, other["connection"]), (at_receiver, flow["connection"])))  # fmt: skip
+        again = set(truth["offset"][truth["kind"] != ""])
+        told = [offset for offset, kind in zip(seen["offset"], seen["kind"], strict=True) if kind not in ("", "out of order")]  # fmt: skip
+        assert set(told) <= again
+
+
+def test_the_scenarios_differ():
+    """The draws reach every kind of path and of sender."""
+    drawn = [scenario(number)[0] for number in range(30)]
+    kinds = {one["kind"] for stated in drawn for link in stated["links"] for one in link.get("impairments", [])}
+    assert kinds == {"bernoulli", "reorder", "duplicate", "gilbert"}
+    flows = list(itertools.chain.from_iterable(stated["flows"] for stated in drawn))
+    assert len({str(flow["tcp"]) for flow in flows}) > 15

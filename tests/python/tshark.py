@@ -1,0 +1,84 @@
+"""Wireshark's analysis of a capture, packet by packet, as a witness of ours."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+FIELDS = (
+    "frame.time_epoch", "ip.src", "tcp.srcport", "ip.dst", "tcp.dstport", "tcp.len", "tcp.seq_raw", "tcp.ack_raw",
+    "tcp.flags", "tcp.window_size_value", "tcp.analysis.retransmission", "tcp.analysis.out_of_order",
+    "tcp.analysis.duplicate_ack", "tcp.analysis.zero_window", "tcp.analysis.keep_alive",
+    "tcp.analysis.zero_window_probe",
+)  # fmt: skip
+
+FIN, SYN, RST, ACK = 1, 2, 4, 16
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A packet, and what Wireshark says of it."""
+
+    time_s: float
+    source: str
+    destination: str
+    length: int
+    seq: int
+    ack: int
+    flags: int
+    window: int
+    is_retransmission: bool
+    is_out_of_order: bool
+    is_duplicate_ack: bool
+    has_zero_window: bool
+    is_keep_alive: bool
+    is_window_probe: bool
+
+    @property
+    def takes(self) -> int:
+        """Sequence numbers that it takes."""
+        return self.length + (1 if self.flags & (SYN | FIN) else 0)
+
+
+def is_missing() -> bool:
+    """Whether there is no ``tshark``."""
+    return shutil.which("tshark") is None
+
+
+def packets_of(capture: Path) -> list[Packet]:
+    """Return the TCP packets of a capture, in its order."""
+    command = [
+        "tshark",
+        "-n",
+        "-r",
+        str(capture),
+        "-Y",
+        "tcp",
+        "-T",
+        "fields",
+        "-E",
+        "separator=;",
+        "-E",
+        "occurrence=f",
+    ]
+    for field in FIELDS:
+        command += ["-e", field]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [_packet(line.split(";")) for line in done.stdout.splitlines()]
+
+
+def _packet(cells: list[str]) -> Packet:
+    time_s, source, port, destination, to_port, length, seq, ack, flags, window, *found = cells
+    return Packet(
+        float(time_s),
+        f"{source}:{port}",
+        f"{destination}:{to_port}",
+        int(length),
+        int(seq),
+        int(ack or 0),
+        int(flags, 16),
+        int(window),
+        *(cell != "" for cell in found),
+    )
