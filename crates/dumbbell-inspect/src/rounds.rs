@@ -65,11 +65,11 @@ const GROWTH_EIGHTHS: u64 = 9;
 /// Time with a limit counts if it is at least this part of a round trip.
 const SHARE_OF_ROUND: u64 = 2;
 
-/// One round trip: from an instant until something is acknowledged that was sent later, or nothing is outstanding.
+/// One round trip: from an instant until what was outstanding then is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     start: Time,
-    /// It ends when a byte beyond this one is acknowledged.
+    /// It ends when all bytes before this one are acknowledged.
     until: i64,
     most_in_flight: u64,
     has_repair: bool,
@@ -144,7 +144,7 @@ impl Rounds {
         }
         let Some(round) = &mut self.round else { return };
         round.has_repair |= state.is_repairing;
-        if snd_una > round.until || snd_una >= snd_max {
+        if snd_una >= round.until {
             self.end_round(state.at);
             if snd_una < snd_max {
                 let most_in_flight = (snd_max - snd_una) as u64;
@@ -296,7 +296,7 @@ mod tests {
         let mut rounds = Rounds { phases: Some(Vec::new()), ..Rounds::default() };
         rounds.on_data(&state(0, 0, 20_000), true, false);
         rounds.on_data(&state(10, 0, 20_100), false, true);
-        rounds.on_ack(&state(100, 20_100, 20_100));
+        rounds.on_ack(&state(100, 20_000, 20_100));
         assert_eq!(limits(rounds), [("application", 100)]);
     }
 

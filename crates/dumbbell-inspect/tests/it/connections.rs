@@ -349,7 +349,7 @@ fn at_the_receiver() -> Vec<Segment> {
     let mut offset = 0;
     for (flight, size) in [10, 20, 40, 40, 40].into_iter().enumerate() {
         for n in 0..size as u64 {
-            let at = 100 + flight as u64 * 100 + n;
+            let at = 200 + flight as u64 * 100 + n;
             segments.push(data(at, offset, 1000));
             offset += 1000;
             segments.push(ack(at, offset, &[]));
