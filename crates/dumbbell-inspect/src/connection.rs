@@ -1,7 +1,6 @@
 //! One TCP connection: its opening, both directions, its end.
 
 use crate::half::Half;
-use crate::place::{Place, Ways};
 use crate::rounds::Limit;
 use crate::segment::{Options, Segment};
 use crate::series::Series;
@@ -10,6 +9,33 @@ use std::net::SocketAddr;
 
 /// The same segment seen again within this time was captured twice.
 const TWICE_WITHIN: Time = Time(10_000_000);
+/// A capture is at an end if at most this part of a round trip lies between, in fifths.
+const NEAR_FIFTHS: u64 = 1;
+
+/// Where a capture was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At the end that sends the data of the direction.
+    Sender,
+    /// At the other end.
+    Receiver,
+    /// On the way.
+    Between,
+    /// Neither a handshake nor timestamps tell.
+    Unknown,
+}
+
+impl Place {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::Sender => "sender",
+            Place::Receiver => "receiver",
+            Place::Between => "between",
+            Place::Unknown => "unknown",
+        }
+    }
+}
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,15 +198,8 @@ impl Connection {
             return;
         }
         self.opened = Some(segment.at);
-        let [client, server] = [self.sides[0].syn_at, self.sides[1].syn_at];
-        if let (Some((start, answer)), true) =
-            (client.zip(server), self.sides.iter().all(|side| side.syns == 1))
-        {
-            // From the capture to the server and back, and to the client and back.
-            let (ahead, back) = (answer - start, segment.at - answer);
-            let [of_client, of_server] = &mut self.halves;
-            of_client.on_handshake(start, Ways { to_receiver: ahead, to_sender: back });
-            of_server.on_handshake(start, Ways { to_receiver: back, to_sender: ahead });
+        if let (Some(start), true) = (self.sides[0].syn_at, self.sides.iter().all(|side| side.syns == 1)) {
+            self.halves.iter_mut().for_each(|half| half.on_handshake(start, segment.at));
         }
     }
 
@@ -192,7 +211,19 @@ impl Connection {
 
     /// Where it was captured, for the data of the client (0) or of the server (1).
     pub fn place(&self, half: usize) -> Place {
-        self.halves[half].place()
+        let by_handshake = self.handshake_rtt().zip(self.sides[0].syn_at.zip(self.sides[1].syn_at));
+        if let Some((whole, (syn, answer))) = by_handshake {
+            // From the capture to the server and back.
+            let ahead = answer - syn;
+            let (to_receiver, to_sender) =
+                if half == 0 { (ahead, whole - ahead) } else { (whole - ahead, ahead) };
+            return near(to_receiver, to_sender);
+        }
+        let half = &self.halves[half];
+        match (half.rtt.least, half.echoes.rtt.least) {
+            (Some(to_receiver), Some(to_sender)) => near(to_receiver, to_sender),
+            _ => Place::Unknown,
+        }
     }
 
     /// The direction with more data.
@@ -242,8 +273,19 @@ impl Connection {
     /// The capture has ended.
     pub fn finish(&mut self) {
         for half in &mut self.halves {
-            half.finish();
+            half.rounds.finish(half.moved);
         }
+    }
+}
+
+fn near(to_receiver: Time, to_sender: Time) -> Place {
+    let whole = to_receiver.0.saturating_add(to_sender.0);
+    if to_sender.0.saturating_mul(5) <= whole.saturating_mul(NEAR_FIFTHS) {
+        Place::Sender
+    } else if to_receiver.0.saturating_mul(5) <= whole.saturating_mul(NEAR_FIFTHS) {
+        Place::Receiver
+    } else {
+        Place::Between
     }
 }
 

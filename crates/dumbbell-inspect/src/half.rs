@@ -1,10 +1,8 @@
 //! One direction of a connection: its data, and the acknowledgements of it.
 
 use crate::echoes::Echoes;
-use crate::heard::Heard;
 use crate::order::Order;
 use crate::outstanding::{Delivered, Newly, Outstanding, Sent};
-use crate::place::{Place, Ways};
 use crate::repair::{Circumstances, Kind, Repair};
 use crate::rounds::{Rounds, State};
 use crate::rtt::Rtt;
@@ -78,9 +76,8 @@ pub struct Half {
     /// When the segment with the highest number was seen first.
     advanced: Time,
     order: Order,
-    /// Round-trip times of the handshake.
-    handshake: Option<Ways>,
-    heard: Heard,
+    /// Round-trip time of the handshake, between both ends wherever it was seen.
+    handshake: Option<Time>,
     last_heard: Option<Time>,
     again: std::collections::VecDeque<Again>,
     /// When the first segment of data was seen, and the last event that moved data.
@@ -123,19 +120,10 @@ impl Half {
         self.numbers.is_some_and(|numbers| numbers.begins_at(seq.wrapping_add(1)))
     }
 
-    /// The handshake began at this time and took so long.
-    pub fn on_handshake(&mut self, start: Time, took: Ways) {
-        self.handshake = Some(took);
-        self.rounds.on_handshake(start, start + took.whole());
-    }
-
-    /// Where its data was captured.
-    pub fn place(&self) -> Place {
-        let by_timestamps = || {
-            let (to_receiver, to_sender) = self.rtt.least.zip(self.echoes.rtt.least)?;
-            Some(Ways { to_receiver, to_sender })
-        };
-        self.handshake.or_else(by_timestamps).map_or(Place::Unknown, Ways::place)
+    /// The handshake lasted from one instant to another.
+    pub fn on_handshake(&mut self, start: Time, end: Time) {
+        self.handshake = Some(end - start);
+        self.rounds.on_handshake(start, end);
     }
 
     /// A segment of its sender. Returns why it was sent, if it has data.
@@ -159,8 +147,7 @@ impl Half {
         if let (Some(series), Some(rtt)) = (&mut self.series, echoed) {
             series.echoes.push((segment.at, rtt));
         }
-        self.hear(segment.at);
-        let was_empty = self.heard.snd_una >= self.snd_max;
+        let was_empty = self.snd_una >= self.snd_max;
         let kind = self.kind_of(segment, start, end);
         self.order.on_segment(segment);
         self.count(segment, kind, header);
@@ -197,7 +184,6 @@ impl Half {
         if self.last_sent.is_none() && !self.has_syn {
             // The capture begins in mid-stream: nothing before is outstanding.
             self.snd_una = self.snd_una.max(start);
-            self.heard.snd_una = self.snd_una;
             self.snd_max = self.snd_max.max(start);
         }
         if start >= self.snd_max {
@@ -225,7 +211,7 @@ impl Half {
     fn is_overtaken(&self, segment: &Segment, silence: Time) -> bool {
         self.order.is_older(segment).unwrap_or_else(|| {
             let is_repair = self.repair.is_active() || self.duplicates >= 3;
-            let within = self.handshake.map_or(REORDERED_WITHIN, Ways::whole);
+            let within = self.handshake.unwrap_or(REORDERED_WITHIN);
             !is_repair && segment.at - self.advanced < within && silence < within
         })
     }
@@ -237,33 +223,7 @@ impl Half {
         let is_near_receiver = back.least > self.rtt.least;
         let behind = if is_near_receiver { back.srtt } else { back.least };
         let parts = ahead.map(|ahead| ahead + behind.unwrap_or_default());
-        parts.max(self.handshake.map(Ways::whole))
-    }
-
-    /// The time after which the capture shows how the sender answers an acknowledgement.
-    fn delay(&self) -> Time {
-        let by_handshake = self.handshake.map(|took| took.to_sender);
-        let echoed = match self.place() {
-            Place::Sender | Place::Unknown => return Time::ZERO,
-            Place::Receiver => self.echoes.rtt.srtt,
-            Place::Between => self.echoes.rtt.least,
-        };
-        echoed.or(by_handshake).unwrap_or_default()
-    }
-
-    /// Acknowledgements reach the sender until this time.
-    fn hear(&mut self, until: Time) {
-        while let Some(at) = self.heard.next(until) {
-            let state = self.state(at);
-            self.counts.window_full += u64::from(state.is_window_full);
-            self.rounds.on_ack(&state);
-        }
-    }
-
-    /// The capture has ended.
-    pub fn finish(&mut self) {
-        self.hear(Time::NEVER);
-        self.rounds.finish(self.moved);
+        parts.max(self.handshake)
     }
 
     fn count(&mut self, segment: &Segment, kind: Kind, header: u32) {
@@ -333,10 +293,10 @@ impl Half {
     }
 
     fn state(&self, at: Time) -> State {
-        let in_flight = (self.snd_max - self.heard.snd_una).max(0) as u64;
+        let in_flight = (self.snd_max - self.snd_una).max(0) as u64;
         State {
             at,
-            bytes: (self.heard.snd_una, self.snd_max),
+            bytes: (self.snd_una, self.snd_max),
             is_repairing: self.repair.is_active(),
             is_window_full: self.is_window_full(in_flight),
             srtt: self.round_trip(),
@@ -344,8 +304,7 @@ impl Half {
     }
 
     fn is_window_full(&self, in_flight: u64) -> bool {
-        self.heard
-            .window
+        self.window
             .is_some_and(|window| in_flight > 0 && in_flight + u64::from(self.mss.unwrap_or(1)) > window)
     }
 
@@ -382,13 +341,14 @@ impl Half {
             self.moved = segment.at;
             self.repair.on_ack(acked);
         }
-        self.heard.on_ack(segment.at + self.delay(), self.snd_una, self.window);
-        self.hear(segment.at);
+        let state = self.state(segment.at);
+        self.counts.window_full += u64::from(state.is_window_full);
+        self.rounds.on_ack(&state);
         let rtt = self.sample(segment.at, &newly);
         let rate = self.deliver(segment.at, &newly);
         self.last_heard = Some(segment.at);
         if let Some(series) = &mut self.series {
-            let in_flight = (self.snd_max - self.heard.snd_una).max(0) as u64;
+            let in_flight = (self.snd_max - self.snd_una).max(0) as u64;
             series.ack(AckRow {
                 at: segment.at,
                 acked,

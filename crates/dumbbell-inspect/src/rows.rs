@@ -1,8 +1,7 @@
 //! The columns of the table of connections, each with its unit and its meaning.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Place};
 use crate::half::Half;
-use crate::place::Place;
 use crate::rounds::Limit;
 use dumbbell_units::Time;
 

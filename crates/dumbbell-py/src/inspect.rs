@@ -2,9 +2,8 @@
 
 use crate::columns::ArrowColumns;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
-use dumbbell_inspect::connection::Connection;
+use dumbbell_inspect::connection::{Connection, Place};
 use dumbbell_inspect::half::Half;
-use dumbbell_inspect::place::Place;
 use dumbbell_inspect::repair::Kind;
 use dumbbell_inspect::rows::{COLUMNS, Column, Row};
 use dumbbell_inspect::series::{AckRow, SegmentRow};
@@ -231,8 +230,7 @@ pub fn inspect(
     }
     let (omitted, counts) = (connections.omitted, *reader.counts());
     let connections = connections.finish();
-    let chosen =
-        connection.and_then(|number| number.checked_sub(1)).filter(|place| *place < connections.len());
+    let chosen = connection.and_then(|number| number.checked_sub(1)).filter(|place| *place < connections.len());
     let chosen = chosen.map(|place| (place, connections[place].larger()));
     Ok(Inspection { connections, epoch: epoch.unwrap_or_default(), counts, omitted, chosen })
 }
