@@ -199,7 +199,12 @@ impl Connection {
         }
         self.opened = Some(segment.at);
         if let (Some(start), true) = (self.sides[0].syn_at, self.sides.iter().all(|side| side.syns == 1)) {
-            self.halves.iter_mut().for_each(|half| half.on_handshake(start, segment.at));
+            // From the capture to the server and back, and to the client and back.
+            let ahead = self.sides[1].syn_at.unwrap_or(start) - start;
+            let parts = [segment.at - start - ahead, ahead];
+            for (half, part) in self.halves.iter_mut().zip(parts) {
+                half.on_handshake(start, segment.at, part);
+            }
         }
     }
 
@@ -273,7 +278,7 @@ impl Connection {
     /// The capture has ended.
     pub fn finish(&mut self) {
         for half in &mut self.halves {
-            half.rounds.finish(half.moved);
+            half.finish();
         }
     }
 }

@@ -1,10 +1,11 @@
 //! One direction of a connection: its data, and the acknowledgements of it.
 
 use crate::echoes::Echoes;
+use crate::late::{Held, Late};
 use crate::order::Order;
 use crate::outstanding::{Delivered, Newly, Outstanding, Sent};
 use crate::repair::{Circumstances, Kind, Repair};
-use crate::rounds::{Rounds, State};
+use crate::rounds::{Rounds, State, Tail};
 use crate::rtt::Rtt;
 use crate::segment::{MAX_SACK, Segment};
 use crate::sequence::Numbers;
@@ -13,6 +14,9 @@ use dumbbell_units::{Ecn, Time};
 
 /// Without a sample, a segment that fills a hole within this time was overtaken rather than sent again; so Wireshark does.
 const REORDERED_WITHIN: Time = Time(3_000_000);
+
+/// Bytes of options that a segment of data has at most.
+const MOST_OPTIONS: u32 = 40;
 
 /// Ranges sent again whose fate is watched: a duplicate may be reported later.
 const WATCHED: usize = 64;
@@ -54,6 +58,13 @@ struct Again {
     row: usize,
 }
 
+/// What the sender knows of its receiver.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    snd_una: i64,
+    window: Option<u64>,
+}
+
 /// One direction of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Half {
@@ -70,6 +81,10 @@ pub struct Half {
     window: Option<u64>,
     /// The window in the last segment of the receiver, not scaled.
     said_window: Option<u16>,
+    /// Acknowledgements on their way to the sender; the last that has reached it; no further segment fits its window.
+    late: Late,
+    heard: Heard,
+    is_full: bool,
     duplicates: u64,
     delivered: Delivered,
     last_sent: Option<Time>,
@@ -120,9 +135,10 @@ impl Half {
         self.numbers.is_some_and(|numbers| numbers.begins_at(seq.wrapping_add(1)))
     }
 
-    /// The handshake lasted from one instant to another.
-    pub fn on_handshake(&mut self, start: Time, end: Time) {
+    /// The handshake lasted from one instant to another, and a part of it passed between the capture and the sender.
+    pub fn on_handshake(&mut self, start: Time, end: Time, part: Time) {
         self.handshake = Some(end - start);
+        self.late.on_handshake(part, end - start);
         self.rounds.on_handshake(start, end);
     }
 
@@ -144,10 +160,12 @@ impl Half {
         self.begun.get_or_insert(segment.at);
         self.moved = segment.at;
         let echoed = segment.options.timestamps.and_then(|(_, echo)| self.echoes.on_data(segment.at, echo));
+        echoed.into_iter().for_each(|rtt| self.late.on_echo(rtt));
         if let (Some(series), Some(rtt)) = (&mut self.series, echoed) {
             series.echoes.push((segment.at, rtt));
         }
-        let was_empty = self.snd_una >= self.snd_max;
+        self.follow_acks(segment.at);
+        let was_empty = self.heard.snd_una >= self.snd_max;
         let kind = self.kind_of(segment, start, end);
         self.order.on_segment(segment);
         self.count(segment, kind, header);
@@ -157,11 +175,24 @@ impl Half {
             series.segment(SegmentRow { at, offset: start, bytes, kind, spurious: false });
         }
         self.send(segment, (start, end), kind, row);
-        let mss = self.mss.unwrap_or(1);
-        let is_short = segment.payload < u32::from(mss) && segment.payload < self.counts.largest;
+        let tail = self.tail(segment);
         let state = self.state(segment.at);
-        self.rounds.on_data(&state, was_empty, is_short);
+        self.counts.window_full += u64::from(state.is_window_full && !self.is_full);
+        self.is_full = state.is_window_full;
+        self.rounds.on_data(&state, was_empty, tail);
         Some(kind)
+    }
+
+    /// A segment is full if its data and options fill the MSS [RFC 6691 §3].
+    fn tail(&self, segment: &Segment) -> Tail {
+        let full = self.mss.map_or(self.counts.largest, |mss| u32::from(mss).saturating_sub(MOST_OPTIONS));
+        if segment.payload < full {
+            Tail::Short
+        } else if segment.flags.psh {
+            Tail::Ended
+        } else {
+            Tail::Open
+        }
     }
 
     /// Linux and others ask the receiver for a sign of life with a byte that it has, or with none.
@@ -184,6 +215,7 @@ impl Half {
         if self.last_sent.is_none() && !self.has_syn {
             // The capture begins in mid-stream: nothing before is outstanding.
             self.snd_una = self.snd_una.max(start);
+            self.heard.snd_una = self.heard.snd_una.max(start);
             self.snd_max = self.snd_max.max(start);
         }
         if start >= self.snd_max {
@@ -292,11 +324,28 @@ impl Half {
         }
     }
 
+    /// The sender hears the acknowledgements that reach it until an instant.
+    fn follow_acks(&mut self, until: Time) {
+        while let Some(held) = self.late.next(until, self.rtt.least) {
+            let is_new = held.snd_una > self.heard.snd_una;
+            self.heard = Heard { snd_una: self.heard.snd_una.max(held.snd_una), window: held.window };
+            let state = self.state(held.at);
+            self.is_full = state.is_window_full;
+            self.rounds.on_ack(&state, is_new);
+        }
+    }
+
+    /// The capture has ended.
+    pub fn finish(&mut self) {
+        self.follow_acks(Time::NEVER);
+        self.rounds.finish(self.moved);
+    }
+
     fn state(&self, at: Time) -> State {
-        let in_flight = (self.snd_max - self.snd_una).max(0) as u64;
+        let in_flight = (self.snd_max - self.heard.snd_una).max(0) as u64;
         State {
             at,
-            bytes: (self.snd_una, self.snd_max),
+            bytes: (self.heard.snd_una, self.snd_max),
             is_repairing: self.repair.is_active(),
             is_window_full: self.is_window_full(in_flight),
             srtt: self.round_trip(),
@@ -304,7 +353,8 @@ impl Half {
     }
 
     fn is_window_full(&self, in_flight: u64) -> bool {
-        self.window
+        self.heard
+            .window
             .is_some_and(|window| in_flight > 0 && in_flight + u64::from(self.mss.unwrap_or(1)) > window)
     }
 
@@ -341,9 +391,8 @@ impl Half {
             self.moved = segment.at;
             self.repair.on_ack(acked);
         }
-        let state = self.state(segment.at);
-        self.counts.window_full += u64::from(state.is_window_full);
-        self.rounds.on_ack(&state);
+        self.late.hold(Held { at: segment.at, snd_una: self.snd_una, window: self.window });
+        self.follow_acks(segment.at);
         let rtt = self.sample(segment.at, &newly);
         let rate = self.deliver(segment.at, &newly);
         self.last_heard = Some(segment.at);

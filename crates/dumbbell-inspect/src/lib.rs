@@ -9,6 +9,7 @@ pub mod counts;
 mod echoes;
 pub mod file;
 pub mod half;
+mod late;
 mod link;
 mod order;
 mod outstanding;

@@ -65,6 +65,10 @@ const GROWTH_EIGHTHS: u64 = 9;
 /// Time with a limit counts if it is at least this part of a round trip.
 const SHARE_OF_ROUND: u64 = 2;
 
+/// A sender that has data answers an acknowledgement within this part of a round trip, or within this time.
+const ANSWER_SHARE: u64 = 16;
+const ANSWER: Time = Time(1_000_000);
+
 /// One round trip: from an instant until what was outstanding then is acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
@@ -76,6 +80,10 @@ struct Round {
     /// Time during which the application had nothing to send, and the receiver's window was full.
     without_data: Time,
     without_window: Time,
+    /// Acknowledgements after which data could have followed, and those after which nothing did for a while although the
+    /// application had ended a write.
+    occasions: u64,
+    unanswered: u64,
 }
 
 /// The round trips of one direction.
@@ -88,12 +96,27 @@ pub struct Rounds {
     /// Since when the application has had nothing to send, and the window of the receiver has been full.
     without_data_since: Option<Time>,
     without_window_since: Option<Time>,
+    /// The last segment ended a write of the application.
+    ends_write: bool,
+    /// When the first acknowledgement of new data since it came.
+    occasion: Option<Time>,
     /// The last phase, which may go on.
     phase: Option<Phase>,
     /// Finished phases, where they are kept.
     pub phases: Option<Vec<Phase>>,
     /// Nanoseconds with each limit.
     pub totals: [u64; Limit::ALL.len()],
+}
+
+/// What follows a segment, as far as it tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// More of the same write may follow.
+    Open,
+    /// It ends a write (PSH): more may wait behind it or not.
+    Ended,
+    /// It is less than a full segment: nothing waits behind it.
+    Short,
 }
 
 /// The state of a direction after an event.
@@ -117,10 +140,12 @@ impl Rounds {
         self.add(Phase { start, end, limit: Limit::Handshake });
     }
 
-    /// Data was sent; `is_short` if it is less than a full segment, so that nothing waits behind it.
-    pub fn on_data(&mut self, state: &State, was_empty: bool, is_short: bool) {
+    /// Data was sent.
+    pub fn on_data(&mut self, state: &State, was_empty: bool, tail: Tail) {
         let (snd_una, snd_max) = state.bytes;
         self.end_without_data(state.at);
+        self.end_occasion(state);
+        self.ends_write = tail != Tail::Open;
         if was_empty {
             self.on_silence(state);
         }
@@ -129,15 +154,18 @@ impl Rounds {
         round.most_in_flight = round.most_in_flight.max(in_flight);
         round.has_repair |= state.is_repairing;
         self.has_lost |= state.is_repairing;
-        if is_short {
+        if tail == Tail::Short {
             self.without_data_since = Some(state.at);
         }
         self.on_window(state);
     }
 
-    /// An acknowledgement arrived.
-    pub fn on_ack(&mut self, state: &State) {
+    /// An acknowledgement arrived; `is_new` if it acknowledges new data.
+    pub fn on_ack(&mut self, state: &State, is_new: bool) {
         self.on_window(state);
+        if is_new && !state.is_window_full && !state.is_repairing && self.occasion.is_none() {
+            self.occasion = Some(state.at);
+        }
         let (snd_una, snd_max) = state.bytes;
         if snd_una >= snd_max {
             self.without_data_since.get_or_insert(state.at);
@@ -172,6 +200,15 @@ impl Rounds {
         }
     }
 
+    /// Data was sent after an acknowledgement, at once or not.
+    fn end_occasion(&mut self, state: &State) {
+        if let (Some(since), Some(round)) = (self.occasion.take(), &mut self.round) {
+            let soon = ANSWER.max(Time(state.srtt.unwrap_or_default().0 / ANSWER_SHARE));
+            round.occasions += 1;
+            round.unanswered += u64::from(self.ends_write && state.at - since > soon);
+        }
+    }
+
     /// Data follows after nothing was in flight: a pause if it was longer than a round trip.
     fn on_silence(&mut self, state: &State) {
         let Some(last) = self.phase else { return };
@@ -201,7 +238,7 @@ impl Rounds {
             Limit::Recovery
         } else if round.without_window > share {
             Limit::Receiver
-        } else if round.without_data > share {
+        } else if round.without_data > share || round.unanswered * 2 > round.occasions {
             Limit::Application
         } else if has_grown && !self.has_lost {
             Limit::SlowStart
@@ -261,12 +298,12 @@ mod tests {
         for (n, size) in sizes.iter().enumerate() {
             let at = n as u64 * 100;
             if n > 0 {
-                rounds.on_ack(&state(at, una, una));
+                rounds.on_ack(&state(at, una, una), true);
             }
-            rounds.on_data(&state(at, una, una + size), n == 0, false);
+            rounds.on_data(&state(at, una, una + size), n == 0, Tail::Open);
             una += size;
         }
-        rounds.on_ack(&state(sizes.len() as u64 * 100, una, una));
+        rounds.on_ack(&state(sizes.len() as u64 * 100, una, una), true);
         rounds
     }
 
@@ -285,8 +322,8 @@ mod tests {
     #[test]
     fn a_pause_longer_than_a_round_trip_is_idle() {
         let mut rounds = rounds(&[10_000, 10_000]);
-        rounds.on_data(&state(900, 20_000, 30_000), true, false);
-        rounds.on_ack(&state(1000, 30_000, 30_000));
+        rounds.on_data(&state(900, 20_000, 30_000), true, Tail::Open);
+        rounds.on_ack(&state(1000, 30_000, 30_000), true);
         let found = limits(rounds);
         assert_eq!(found[2], ("idle", 700));
     }
@@ -294,19 +331,42 @@ mod tests {
     #[test]
     fn a_short_segment_after_which_nothing_follows_is_the_application() {
         let mut rounds = Rounds { phases: Some(Vec::new()), ..Rounds::default() };
-        rounds.on_data(&state(0, 0, 20_000), true, false);
-        rounds.on_data(&state(10, 0, 20_100), false, true);
-        rounds.on_ack(&state(100, 20_000, 20_100));
+        rounds.on_data(&state(0, 0, 20_000), true, Tail::Open);
+        rounds.on_data(&state(10, 0, 20_100), false, Tail::Short);
+        rounds.on_ack(&state(100, 20_000, 20_100), true);
         assert_eq!(limits(rounds), [("application", 100)]);
     }
 
     #[test]
     fn a_full_window_for_half_of_a_round_trip_is_the_receiver() {
         let mut rounds = Rounds { phases: Some(Vec::new()), ..Rounds::default() };
-        rounds.on_data(&State { is_window_full: true, ..state(0, 0, 20_000) }, true, false);
-        rounds.on_ack(&state(51, 10_000, 20_000));
-        rounds.on_ack(&state(100, 20_000, 20_000));
+        rounds.on_data(&State { is_window_full: true, ..state(0, 0, 20_000) }, true, Tail::Open);
+        rounds.on_ack(&state(51, 10_000, 20_000), true);
+        rounds.on_ack(&state(100, 20_000, 20_000), true);
         assert_eq!(limits(rounds), [("receiver", 100)]);
+    }
+
+    /// Sends a segment of 1,000 bytes every 10 ms; each is acknowledged after 100 ms, and answered or not.
+    fn steady(tail: Tail, offset: u64) -> Vec<(&'static str, u64)> {
+        let mut rounds = Rounds { phases: Some(Vec::new()), ..Rounds::default() };
+        for n in 0..100_i64 {
+            let at = 10 * n as u64;
+            rounds.on_data(&state(at, (n - 10).max(0) * 1000, (n + 1) * 1000), n == 0, tail);
+            if n >= 9 {
+                rounds.on_ack(&state(at + offset, (n - 9) * 1000, (n + 1) * 1000), true);
+            }
+        }
+        limits(rounds)
+    }
+
+    #[test]
+    fn a_sender_that_ends_writes_and_does_not_answer_acknowledgements_waits_for_its_application() {
+        assert!(
+            steady(Tail::Ended, 2).iter().any(|(limit, length)| *limit == "application" && *length > 700)
+        );
+        for (tail, offset) in [(Tail::Ended, 9), (Tail::Open, 2)] {
+            assert!(steady(tail, offset).iter().all(|(limit, _)| *limit != "application"), "{tail:?}");
+        }
     }
 
     #[test]
@@ -315,9 +375,9 @@ mod tests {
         rounds.on_data(
             &State { is_repairing: true, is_window_full: true, ..state(0, 0, 20_000) },
             true,
-            false,
+            Tail::Open,
         );
-        rounds.on_ack(&state(100, 20_000, 20_000));
+        rounds.on_ack(&state(100, 20_000, 20_000), true);
         assert_eq!(limits(rounds), [("recovery", 100)]);
     }
 }

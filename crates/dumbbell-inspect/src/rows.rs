@@ -273,7 +273,7 @@ pub const COLUMNS: &[(&str, &str, &str, Column)] = &[
     (
         "receive_window_limited",
         "times",
-        "Acknowledgements after which no further segment fitted the window.",
+        "Times that data filled the window of the receiver: no further segment fitted.",
         Whole(|row| Some(row.data().counts.window_full)),
     ),
     ("keep_alives", "segments", "Keep-alive segments.", Whole(|row| Some(row.data().counts.keep_alives))),

@@ -163,7 +163,7 @@ def _acknowledgements(row: Mapping[str, Any]) -> str:
 
 def _window(row: Mapping[str, Any]) -> str:
     text = f"{row['zero_windows']} segments with a window of zero, {row['window_probes']} probes of it"
-    return f"{text}; full after {row['receive_window_limited']} acknowledgements"
+    return f"{text}; filled {row['receive_window_limited']} times"
 
 
 def limits(row: Mapping[str, Any]) -> list[tuple[str, str, str]]:
