@@ -11,7 +11,7 @@ FIELDS = (
     "frame.time_epoch", "ip.src", "tcp.srcport", "ip.dst", "tcp.dstport", "tcp.len", "tcp.seq_raw", "tcp.ack_raw",
     "tcp.flags", "tcp.window_size_value", "tcp.analysis.retransmission", "tcp.analysis.out_of_order",
     "tcp.analysis.duplicate_ack", "tcp.analysis.zero_window", "tcp.analysis.keep_alive",
-    "tcp.analysis.zero_window_probe",
+    "tcp.analysis.zero_window_probe", "tcp.analysis.initial_rtt",
 )  # fmt: skip
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
@@ -35,6 +35,7 @@ class Packet:
     has_zero_window: bool
     is_keep_alive: bool
     is_window_probe: bool
+    first_rtt_s: float | None
 
     @property
     def takes(self) -> int:
@@ -70,7 +71,7 @@ def packets_of(capture: Path) -> list[Packet]:
 
 
 def _packet(cells: list[str]) -> Packet:
-    time_s, source, port, destination, to_port, length, seq, ack, flags, window, *found = cells
+    time_s, source, port, destination, to_port, length, seq, ack, flags, window, *found, rtt = cells
     return Packet(
         float(time_s),
         f"{source}:{port}",
@@ -81,4 +82,5 @@ def _packet(cells: list[str]) -> Packet:
         int(flags, 16),
         int(window),
         *(cell != "" for cell in found),
+        float(rtt) if rtt else None,
     )
