@@ -69,11 +69,11 @@ const SHARE_OF_ROUND: u64 = 2;
 const ANSWER_SHARE: u64 = 16;
 const ANSWER: Time = Time(1_000_000);
 
-/// One round trip: from an instant until what was outstanding then is acknowledged.
+/// One round trip: from an instant until something is acknowledged that was sent later, or nothing is outstanding.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
     start: Time,
-    /// It ends when all bytes before this one are acknowledged.
+    /// It ends when a byte beyond this one is acknowledged.
     until: i64,
     most_in_flight: u64,
     has_repair: bool,
@@ -172,7 +172,7 @@ impl Rounds {
         }
         let Some(round) = &mut self.round else { return };
         round.has_repair |= state.is_repairing;
-        if snd_una >= round.until {
+        if snd_una > round.until || snd_una >= snd_max {
             self.end_round(state.at);
             if snd_una < snd_max {
                 let most_in_flight = (snd_max - snd_una) as u64;
@@ -333,7 +333,7 @@ mod tests {
         let mut rounds = Rounds { phases: Some(Vec::new()), ..Rounds::default() };
         rounds.on_data(&state(0, 0, 20_000), true, Tail::Open);
         rounds.on_data(&state(10, 0, 20_100), false, Tail::Short);
-        rounds.on_ack(&state(100, 20_000, 20_100), true);
+        rounds.on_ack(&state(100, 20_100, 20_100), true);
         assert_eq!(limits(rounds), [("application", 100)]);
     }
 

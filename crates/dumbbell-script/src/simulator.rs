@@ -279,6 +279,8 @@ impl Simulator {
 
 fn set(tcp: &mut Value, name: &str, value: &str) -> Result<(), String> {
     match (name, value) {
+        // What Linux calls Westwood is its Westwood+.
+        ("tcp_congestion_control", "westwood") => tcp["congestion"] = json!("westwoodl"),
         ("tcp_congestion_control", control) => tcp["congestion"] = json!(control),
         ("tcp_slow_start_after_idle", value) => tcp["idle_restart"] = json!(value != "0"),
         ("tcp_early_retrans", "0") => tcp["recovery"] = json!({ "kind": "rack", "tlp": false }),

@@ -189,6 +189,7 @@ FAMILIES = {
             "newvegas": "NewVegas",
             "vegasa": "VegasA",
             "nsvegas": "NsVegas",
+            "westwoodl": "WestwoodLinux",
             "westwoodp": "WestwoodPlus",
             "rovegas": "RoVegas",
             "highspeed": "HighSpeed",

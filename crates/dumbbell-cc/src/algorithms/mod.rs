@@ -130,6 +130,7 @@ registry! {
     "nsvegas" => nsvegas::NsVegas,
     "code" => code::Code,
     "westwood" => westwood::Westwood,
+    "westwoodl" => westwoodl::WestwoodLinux,
     "westwoodp" => westwoodp::WestwoodPlus,
     "rovegas" => rovegas::RoVegas,
     "cubic" => cubic::Cubic,

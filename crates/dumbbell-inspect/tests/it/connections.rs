@@ -339,3 +339,43 @@ fn the_end_is_told_by_the_first_fin_or_a_reset() {
     let reset = Segment { flags: Flags { rst: true, ..Flags::default() }, ..data(300, 1000, 0) };
     assert_eq!(after_opening(&[reset]).end, End::Reset);
 }
+
+/// What the receiver sees of a window of ten segments that doubles, and stays: flights of 100 ms, each acknowledged at once.
+fn at_the_receiver() -> Vec<Segment> {
+    let mut segments = opening();
+    // From here to the sender and back it takes 100 ms, to the receiver and back nothing.
+    segments[1].at = Time(0);
+    let mut offset = 0;
+    for (flight, size) in [10, 20, 40, 40, 40].into_iter().enumerate() {
+        for n in 0..size as u64 {
+            let at = 100 + flight as u64 * 100 + n;
+            segments.push(data(at, offset, 1000));
+            offset += 1000;
+            segments.push(ack(at, offset, &[]));
+        }
+    }
+    segments
+}
+
+#[test]
+fn at_the_receiver_a_flight_lasts_until_the_sender_has_heard_of_it() {
+    let found = connections(&at_the_receiver());
+    assert_eq!(found[0].place(0), Place::Receiver);
+    let phases = found[0].halves[0].rounds.phases.as_ref().expect("kept");
+    let limits: Vec<&str> = phases.iter().map(|phase| phase.limit.name()).collect();
+    assert_eq!(limits, ["handshake", "slow start", "congestion"]);
+}
+
+#[test]
+fn at_the_receiver_a_segment_that_was_lost_before_is_a_fast_retransmission() {
+    let mut segments = at_the_receiver();
+    let end = 150_000;
+    segments.extend((1..10).flat_map(|n| {
+        let (at, last) = (700 + u64::from(n), end + (n + 1) * 1000);
+        [data(at, last - 1000, 1000), ack(at, end, &[(end + 1000, last)])]
+    }));
+    segments.extend((1..100).map(|n| data(720 + u64::from(n), end + 9000 + n * 1000, 1000)));
+    segments.extend([data(820, end, 1000), ack(820, end + 109_000, &[])]);
+    let half = &connections(&segments)[0].halves[0];
+    assert_eq!((half.counts.fast, half.counts.timeout, half.counts.out_of_order), (1, 0, 0));
+}
