@@ -234,6 +234,7 @@ impl Half {
             duplicates: self.duplicates,
             has_sack: self.has_sack,
             silence,
+            resent_ago: self.outstanding.resent_at(start).map(|at| segment.at - at),
             srtt: self.round_trip(),
         })
     }
