@@ -140,6 +140,30 @@ def test_a_limit_that_is_set_is_found(flow, limit, tmp_path):
     assert found.sentence.startswith("Connection 1 delivered ")
 
 
+@pytest.mark.parametrize(
+    "tcp",
+    [
+        "cubic",
+        "bbr",
+        {"congestion": "cubic", "receive_buffer": "20 segments"},
+        {"congestion": "reno", "timestamps": False},
+    ],
+    ids=str,
+)
+def test_limits_do_not_depend_on_where_a_capture_was_made(tcp, tmp_path):
+    rows = []
+    for node in ("s1", "d1"):
+        dumbbell.run(scenario(tcp=tcp), pcap=tmp_path / f"{node}.pcapng", node=node)
+        rows.append(dumbbell.inspect(tmp_path / f"{node}.pcapng", flow=1).row)
+    at_sender, at_receiver = rows
+    assert [row["captured_at"] for row in rows] == ["sender", "receiver"]
+    assert at_sender["limited_by"] == at_receiver["limited_by"]
+    for limit in ("application", "receiver", "slow_start", "congestion", "recovery"):
+        column = f"limited_by_{limit}"
+        # A round trip more or less, and a recovery that the sender begins earlier than its retransmissions arrive.
+        assert abs(at_sender[column] - at_receiver[column]) < 0.1, column
+
+
 def test_a_full_window_is_counted_as_often_as_it_stops_the_sender(tmp_path):
     tcp = {"congestion": "cubic", "receive_buffer": "20 segments"}
     run = dumbbell.run(scenario(tcp=tcp), pcap=tmp_path / "run.pcapng")
