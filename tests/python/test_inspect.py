@@ -216,6 +216,7 @@ def test_the_sentence_names_what_lasted_long_the_longest_first():
         ({"window_scale": None}, "begins after the handshake"),
         ({"captured_twice": 7}, "7 segments were captured twice"),
         ({"captured_at": "receiver"}, "not captured at the sender"),
+        ({"captured_at": "between"}, "not captured at the sender"),
     ],
 )
 def test_what_a_capture_cannot_tell_is_said(changed, text):
@@ -252,6 +253,13 @@ def test_what_is_no_capture_is_refused(tmp_path):
         dumbbell.inspect(tmp_path)
     with pytest.raises(FileNotFoundError):
         dumbbell.inspect(tmp_path / "missing")
+
+
+def test_a_capture_is_no_side_of_a_comparison(bulk):
+    with pytest.raises(
+        ScenarioError, match=r"is a capture, which is of no scenario; .* dumbbell inspect reads captures"
+    ):
+        dumbbell.compare(bulk[1], scenario(), progress=False)
 
 
 def test_a_cut_capture_is_read_to_its_end(bulk, tmp_path):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.arguments import file_path
 from dumbbell.files import make_folder, write_json, write_text
-from dumbbell.inspection.told import advice, facts, limits, rate, sentence, size, time
+from dumbbell.inspection.told import advice, counted, facts, limits, rate, sentence, size, time
 from dumbbell.plots import to_svg
 from dumbbell.printable import printable
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text, render_page
@@ -89,7 +89,7 @@ def page(
         )
     return render_page(
         title=printable(name),
-        subtitle=shown.sentence if shown is not None else "A capture",
+        subtitle=f"Connection {shown.number}: {shown.name}" if shown is not None else "A capture",
         facts=[("packets", f"{counts['packets']}, of which {counts['tcp']} of TCP")],
         sections=sections,
     )
@@ -150,7 +150,7 @@ def _curves(shown: Captured) -> list[Block]:
 def _listed(connections: Sequence[Mapping[str, Any]]) -> Table:
     largest = sorted(connections, key=lambda row: -row["bytes_delivered"])[:SHOWN]
     return Table(
-        caption=f"{len(connections)} connections, the largest first",
+        caption=f"{counted(len(connections))}, the largest first",
         columns=[
             *Column.numbers("number"),
             *Column.words("data"),
