@@ -60,7 +60,7 @@ QUESTIONS: dict[str, list[str]] = {
     "own algorithm": ["algorithms-in-python/"],
     "python controller": ["algorithms-in-python/"],
     "pcap": ["packets/"],
-    "wireshark": ["packets/", "captures/"],
+    "wireshark": ["packets/"],
     "tcpdump": ["captures/"],
     "slow download": ["captures/"],
     "kernel": ["kernel/"],

@@ -27,6 +27,7 @@ COUNTED = {
     "cross-validate --share": ["cross-validate", "ns2", "--share"],
     "evaluate --seeds": ["evaluate", "reno", "--seeds"],
     "search --budget": ["search", "reno", "--objective", "delay", "--budget"],
+    "inspect --flow": ["inspect", "scenario.toml", "--flow"],
     "why --at": ["why", "scenario.toml", "--flow", "f", "--at"],
     "why --window": ["why", "scenario.toml", "--flow", "f", "--at", "1 s", "--window"],
     "testbed --runs": ["testbed", "run", "scenario.toml", "--runs"],

@@ -13,6 +13,7 @@ READERS = {
     "run JSON": ("scenario.json", ["run", "scenario.json"]),
     "validate": ("scenario.toml", ["validate", "scenario.toml"]),
     "why": ("scenario.toml", ["why", "scenario.toml", "--flow", "f"]),
+    "inspect": ("scenario.toml", ["inspect", "scenario.toml"]),
     "campaign": ("campaign.toml", ["campaign", "campaign.toml"]),
     "campaign --status": ("campaign.toml", ["campaign", "campaign.toml", "--status"]),
     "base of a campaign": ("scenario.toml", ["campaign", "campaign.toml"]),

@@ -11,7 +11,7 @@ FIELDS = (
     "frame.time_epoch", "ip.src", "tcp.srcport", "ip.dst", "tcp.dstport", "tcp.len", "tcp.seq_raw", "tcp.ack_raw",
     "tcp.flags", "tcp.window_size_value", "tcp.analysis.retransmission", "tcp.analysis.out_of_order",
     "tcp.analysis.duplicate_ack", "tcp.analysis.zero_window", "tcp.analysis.keep_alive",
-    "tcp.analysis.zero_window_probe",
+    "tcp.analysis.zero_window_probe", "tcp.analysis.initial_rtt",
 )  # fmt: skip
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
@@ -35,6 +35,7 @@ class Packet:
     has_zero_window: bool
     is_keep_alive: bool
     is_window_probe: bool
+    first_rtt_s: float | None
 
     @property
     def takes(self) -> int:
@@ -70,15 +71,23 @@ def packets_of(capture: Path) -> list[Packet]:
 
 
 def _packet(cells: list[str]) -> Packet:
-    time_s, source, port, destination, to_port, length, seq, ack, flags, window, *found = cells
+    known = dict(zip(FIELDS, cells, strict=True))
+    has = {field: known[field] != "" for field in FIELDS}
+    rtt = known["tcp.analysis.initial_rtt"]
     return Packet(
-        float(time_s),
-        f"{source}:{port}",
-        f"{destination}:{to_port}",
-        int(length),
-        int(seq),
-        int(ack or 0),
-        int(flags, 16),
-        int(window),
-        *(cell != "" for cell in found),
+        time_s=float(known["frame.time_epoch"]),
+        source=f"{known['ip.src']}:{known['tcp.srcport']}",
+        destination=f"{known['ip.dst']}:{known['tcp.dstport']}",
+        length=int(known["tcp.len"]),
+        seq=int(known["tcp.seq_raw"]),
+        ack=int(known["tcp.ack_raw"] or 0),
+        flags=int(known["tcp.flags"], 16),
+        window=int(known["tcp.window_size_value"]),
+        is_retransmission=has["tcp.analysis.retransmission"],
+        is_out_of_order=has["tcp.analysis.out_of_order"],
+        is_duplicate_ack=has["tcp.analysis.duplicate_ack"],
+        has_zero_window=has["tcp.analysis.zero_window"],
+        is_keep_alive=has["tcp.analysis.keep_alive"],
+        is_window_probe=has["tcp.analysis.zero_window_probe"],
+        first_rtt_s=float(rtt) if rtt else None,
     )

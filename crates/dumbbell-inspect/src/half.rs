@@ -183,7 +183,7 @@ impl Half {
         Some(kind)
     }
 
-    /// A segment is full if its data and options fill the MSS [RFC 6691 §3].
+    /// A segment is full if its data and options fill the MSS [RFC 9293 §3.7.1].
     fn tail(&self, segment: &Segment) -> Tail {
         let full = self.mss.map_or(self.counts.largest, |mss| u32::from(mss).saturating_sub(MOST_OPTIONS));
         if segment.payload < full {
@@ -234,6 +234,7 @@ impl Half {
             duplicates: self.duplicates,
             has_sack: self.has_sack,
             silence,
+            resent_ago: self.outstanding.resent_at(start).map(|at| segment.at - at),
             srtt: self.round_trip(),
         })
     }
@@ -443,7 +444,7 @@ impl Half {
         let mut ranges = [(0, 0); MAX_SACK];
         let mut has_duplicate = false;
         let count = usize::from(segment.options.sack_count).min(MAX_SACK);
-        for place in 0..count {
+        for (place, range) in ranges.iter_mut().enumerate().take(count) {
             let (start, end) = segment.options.sack[place];
             let (start, end) = (numbers.offset(start), numbers.offset(end));
             let is_duplicate = place == 0
@@ -457,7 +458,7 @@ impl Half {
                 self.counts.dsacks += 1;
                 self.on_dsack(start, end);
             } else if start < end && start >= acked && end <= self.snd_max {
-                ranges[place] = (start, end);
+                *range = (start, end);
             }
         }
         (ranges, has_duplicate)

@@ -101,6 +101,12 @@ impl Outstanding {
         within.map(|sent| (sent.end.min(end) - sent.start.max(start)) as u64).sum()
     }
 
+    /// When a byte was sent last, if that was not for the first time.
+    pub fn resent_at(&self, byte: i64) -> Option<Time> {
+        let sent = self.ranges.get(self.position(byte))?;
+        (sent.start <= byte && sent.is_resent).then_some(sent.at)
+    }
+
     /// Adds what was sent, in place of what was known of these bytes.
     pub fn send(&mut self, sent: Sent) {
         if self.ranges.back().is_none_or(|last| last.end <= sent.start) {

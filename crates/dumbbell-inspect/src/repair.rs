@@ -58,6 +58,8 @@ pub struct Circumstances {
     pub has_sack: bool,
     /// For how long neither data nor an acknowledgement was seen.
     pub silence: Time,
+    /// How long ago its first byte was sent again before; `None` if it was not.
+    pub resent_ago: Option<Time>,
     /// Smoothed round-trip time between both ends, if there is one.
     pub srtt: Option<Time>,
 }
@@ -66,8 +68,18 @@ impl Circumstances {
     /// A timer of the sender has expired: it waited for longer than acknowledgements take. Probes are sent after two
     /// round-trip times, timeouts after one and the margin of the timer.
     fn is_after_timer(&self) -> bool {
+        self.is_long(self.silence)
+    }
+
+    /// Without selective acknowledgements, only a timer sends the first missing bytes again once more [RFC 6582 §3.2].
+    fn is_sent_by_timer(&self) -> bool {
+        let is_first = self.bytes.0 <= self.snd_una && !self.has_sack;
+        is_first && self.resent_ago.is_some_and(|ago| self.is_long(ago))
+    }
+
+    fn is_long(&self, time: Time) -> bool {
         let srtt = self.srtt.unwrap_or(UNKNOWN_RTT);
-        self.silence >= Time(srtt.0 / 2 * 3).min(srtt + TIMER_MARGIN)
+        time >= Time(srtt.0 / 2 * 3).min(srtt + TIMER_MARGIN)
     }
 
     /// Acknowledgements told that something was lost.
@@ -106,7 +118,7 @@ impl Repair {
     /// Something is sent again. Returns why.
     pub fn on_retransmission(&mut self, seen: &Circumstances) -> Kind {
         let (start, end) = seen.bytes;
-        if seen.is_after_timer() {
+        if seen.is_after_timer() || seen.is_sent_by_timer() {
             let is_end = end >= seen.snd_max;
             if is_end && seen.has_sack && !self.has_probed && self.until.is_none() {
                 self.has_probed = true;
@@ -143,6 +155,7 @@ mod tests {
             duplicates: 0,
             has_sack: true,
             silence: Time(0),
+            resent_ago: None,
             srtt: Some(Time(100_000_000)),
         }
     }
@@ -172,6 +185,17 @@ mod tests {
         repair.on_ack(9000);
         assert!(!repair.is_active());
         assert_eq!((repair.timeouts, repair.fast_retransmits), (1, 0));
+    }
+
+    #[test]
+    fn without_sack_the_first_byte_once_more_is_a_timeout_although_the_receiver_was_heard() {
+        let first = Circumstances { duplicates: 3, has_sack: false, ..seen() };
+        let later = Circumstances { resent_ago: Some(Time(150_000_000)), ..first };
+        let mut repair = Repair::default();
+        assert_eq!(repair.on_retransmission(&first), Kind::Fast);
+        assert_eq!(repair.on_retransmission(&Circumstances { has_sack: true, ..later }), Kind::Fast);
+        assert_eq!(repair.on_retransmission(&later), Kind::Timeout);
+        assert_eq!((repair.timeouts, repair.fast_retransmits), (1, 1));
     }
 
     #[test]

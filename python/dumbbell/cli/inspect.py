@@ -17,7 +17,7 @@ from dumbbell.exports import write_tables
 from dumbbell.files import make_folder, prepare
 from dumbbell.inspection import Captured, Inspection, inspect
 from dumbbell.inspection.page import PAGE, page_of, save
-from dumbbell.inspection.told import advice, facts, limits
+from dumbbell.inspection.told import advice, counted, facts, limits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -136,7 +136,7 @@ def _read(capture: Path, flow: int | None) -> Any:
 
 def _print_connections(found: Inspection) -> None:
     counts = found.counts
-    say(f"{found.path}: {counts['packets']} packets, {counts['tcp']} of TCP in {len(found)} connections")
+    say(f"{found.path}: {counts['packets']} packets, {counts['tcp']} of TCP in {counted(len(found))}")
     rows = found.rows
     largest = sorted(rows, key=lambda row: -row["bytes_delivered"])[:SHOWN]
     if rows:

@@ -25,6 +25,9 @@ ACCEPTED = (
     "Runs, or a Campaign"
 )
 
+CAPTURES = (b"\n\r\r\n", b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2<M", b"M<\xb2\xa1")
+"""How captures begin: pcapng, and pcap in either byte order."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Given:
@@ -100,6 +103,9 @@ def _of_path(path: Path, field: str) -> Given:
             )
         return Given(name=str(path), runs=Runs.load(path).only_completed())
     content = read_input(path, LARGEST_FILE_BYTES + 1)
+    if content.startswith(CAPTURES):
+        accepted = "a side whose scenario is known; dumbbell inspect reads captures"
+        raise refusal(field, str(path), accepted, problem="is a capture, which is of no scenario")
     is_json = path.suffix.lower() == ".json"
     if not is_json and "base" in _keys(content, path):
         return _of_campaign(Campaign.from_toml(path), str(path))

@@ -6,6 +6,8 @@
     One connection: its row, its traces, its phases.
 `told`
     What is found, in words.
+`shown`
+    What pictures and pages need of it.
 `pictures`
     Data in flight, round-trip times, goodput and retransmissions over time.
 `page`

@@ -6,17 +6,15 @@ import html
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dumbbell.arguments import file_path
 from dumbbell.files import make_folder, write_json, write_text
-from dumbbell.inspection.told import advice, facts, limits, rate, sentence, size, time
+from dumbbell.inspection.shown import Shown
+from dumbbell.inspection.told import advice, counted, facts, limits, rate, sentence, size, time
 from dumbbell.plots import to_svg
 from dumbbell.printable import printable
 from dumbbell.report import Block, Cell, Column, Details, Figure, Section, Table, Text, render_page
-
-if TYPE_CHECKING:
-    from dumbbell.inspection.captured import Captured
 
 PAGE, DATA = "index.html", "inspection.json"
 
@@ -36,7 +34,7 @@ def page_of(path: str | os.PathLike[str]) -> Path:
 def save(
     path: str | os.PathLike[str],
     data: Mapping[str, Any],
-    shown: Captured | None,
+    shown: Shown | None,
     connections: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
     """Write a page, and beside it the data if a folder is named; return the page.
@@ -67,7 +65,7 @@ def save(
 
 
 def page(
-    name: str, data: Mapping[str, Any], shown: Captured | None, connections: Sequence[Mapping[str, Any]]
+    name: str, data: Mapping[str, Any], shown: Shown | None, connections: Sequence[Mapping[str, Any]]
 ) -> str:
     """Return the text of one self-contained HTML file."""
     counts = data["counts"]
@@ -89,13 +87,13 @@ def page(
         )
     return render_page(
         title=printable(name),
-        subtitle=shown.sentence if shown is not None else "A capture",
+        subtitle=f"Connection {shown.number}: {shown.name}" if shown is not None else "A capture",
         facts=[("packets", f"{counts['packets']}, of which {counts['tcp']} of TCP")],
         sections=sections,
     )
 
 
-def _of_connection(shown: Captured) -> list[Section]:
+def _of_connection(shown: Shown) -> list[Section]:
     row = shown.row
     warnings = shown.warnings
     found = [
@@ -138,7 +136,7 @@ def _of_connection(shown: Captured) -> list[Section]:
     return found
 
 
-def _curves(shown: Captured) -> list[Block]:
+def _curves(shown: Shown) -> list[Block]:
     picture = shown.plot()
     if not picture.panels:
         return [Text(paragraphs=["There is nothing to draw."])]
@@ -150,7 +148,7 @@ def _curves(shown: Captured) -> list[Block]:
 def _listed(connections: Sequence[Mapping[str, Any]]) -> Table:
     largest = sorted(connections, key=lambda row: -row["bytes_delivered"])[:SHOWN]
     return Table(
-        caption=f"{len(connections)} connections, the largest first",
+        caption=f"{counted(len(connections))}, the largest first",
         columns=[
             *Column.numbers("number"),
             *Column.words("data"),
@@ -174,7 +172,7 @@ def _listed(connections: Sequence[Mapping[str, Any]]) -> Table:
     )
 
 
-def notebook(shown: Captured) -> str:
+def notebook(shown: Shown) -> str:
     """Return a connection as HTML for a notebook."""
     listed = "".join(
         f"<tr><td>{html.escape(head)}</td><td style='text-align:left'>{html.escape(text)}</td></tr>"

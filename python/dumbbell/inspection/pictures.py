@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dumbbell.errors import refusal
+from dumbbell.inspection.shown import Shown
 from dumbbell.plots.naming import PROBES, label_of
 from dumbbell.plots.panel import Curve, Panel
 from dumbbell.plots.picture import FORMATS, Picture
@@ -16,7 +17,6 @@ from dumbbell.plots.time_series import arriving
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dumbbell.inspection.captured import Captured
 
 GOODPUT_WINDOWS = 50
 """Goodput is the mean over each of this many parts of the connection."""
@@ -28,8 +28,8 @@ SMALLEST = 0.02
 """The share of these: the window of a SYN is not scaled."""
 
 
-def picture(found: Captured, quantity: str | None, style: str | None) -> Picture:
-    """Return a connection over time, or one quantity, as `Captured.plot` describes it."""
+def picture(found: Shown, quantity: str | None, style: str | None) -> Picture:
+    """Return a connection over time, or one quantity, as `dumbbell.inspection.Captured.plot` describes it."""
     sheet_of(style)
     title = f"{found.path.name}, connection {found.number}: {found.name}"
     if quantity is None:
@@ -48,7 +48,7 @@ def picture(found: Captured, quantity: str | None, style: str | None) -> Picture
     return Picture(panels=[panel], title=title, style=style)
 
 
-def _curve(found: Captured, quantity: str) -> Curve:
+def _curve(found: Shown, quantity: str) -> Curve:
     trace = found.traces[quantity]
     return trace["time_s"].to_numpy(dtype=float), trace["value"].to_numpy(dtype=float)
 
@@ -60,7 +60,7 @@ def _panel(title: str, series: dict[str, Curve], label: str, unit: str | None, *
     )
 
 
-def _flight(found: Captured) -> Panel:
+def _flight(found: Shown) -> Panel:
     series = {"in flight": _curve(found, "flight_size")}
     window = _curve(found, "receive_window")
     highest = float(np.nanmax(series["in flight"][1], initial=0.0))
@@ -70,12 +70,12 @@ def _flight(found: Captured) -> Panel:
     return _panel("data in flight", series, "data in flight", "segments", steps=True)
 
 
-def _rtt(found: Captured) -> Panel:
+def _rtt(found: Shown) -> Panel:
     time, value = _curve(found, "rtt")
     return _panel("round-trip time", {"RTT": (time, value * 1e3)}, "RTT", "ms", steps=False)
 
 
-def _goodput(found: Captured) -> Panel:
+def _goodput(found: Shown) -> Panel:
     """Return the rate of data that arrives, also behind a hole."""
     time = found.acks["time_s"].to_numpy(dtype=float)
     delivered = found.acks["delivered"].to_numpy(dtype=float)
@@ -90,7 +90,7 @@ def _rate(time: NDArray[np.float64], delivered: NDArray[np.float64]) -> Curve:
     return (edges[:-1] + edges[1:]) / 2.0, arriving(time, delivered, edges, np.inf) / 1e6
 
 
-def _retransmissions(found: Captured) -> Panel:
+def _retransmissions(found: Shown) -> Panel:
     """Return the number of retransmissions so far, by kind."""
     segments = found.segments
     series: dict[str, Curve] = {}

@@ -17,6 +17,7 @@ from dumbbell.exports import FOLDER, write_tables
 from dumbbell.files import check_file, plain
 from dumbbell.frames import arrow, frame
 from dumbbell.inspection.captured import Captured
+from dumbbell.inspection.told import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +135,7 @@ class Inspection:
         }
 
     def __repr__(self) -> str:
-        return f"Inspection({str(self.path)!r}: {len(self)} connections)"
+        return f"Inspection({str(self.path)!r}: {counted(len(self))})"
 
 
 def begins(epoch_ns: int) -> str:

@@ -66,6 +66,11 @@ def time(seconds: float | None) -> str:
     return f"{seconds * 1e3:.3g} ms" if seconds < 1.0 else f"{seconds:.3g} s"
 
 
+def counted(connections: int) -> str:
+    """Return a number of connections in words."""
+    return "1 connection" if connections == 1 else f"{connections} connections"
+
+
 def sentence(row: Mapping[str, Any]) -> str:
     """Return how much a connection delivered how fast, and what limited it."""
     head = f"Connection {row['connection']} delivered {size(row['bytes_delivered'])} in {time(row['duration_s'])}"
@@ -201,7 +206,7 @@ def _warnings_of(row: Mapping[str, Any]) -> Iterator[str]:
         )
     if row["captured_twice"]:
         yield f"{row['captured_twice']} segments were captured twice, and count once."
-    if row["captured_at"] != "sender":
+    if row["captured_at"] in ("receiver", "between"):
         yield (
             "It was not captured at the sender: data in flight is seen up to a round-trip time late, and what was lost before "
             "the capture is not seen at all."
