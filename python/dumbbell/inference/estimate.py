@@ -14,6 +14,8 @@ LONG, PAIRS = 24, 1
 WIDTH = 0.001
 # A mode with a smaller share of the windows is uncertain.
 LEAST_SHARE = 0.03
+# From this share on, a rate is certain.
+CERTAIN_SHARE = 0.15
 # Windows that a mode needs.
 LEAST_WINDOWS = 8
 # A pair of packets needs this much more rate than long windows show to tell of competitors, as a fraction.
@@ -84,6 +86,11 @@ class Estimate:
     def is_exceeded(self) -> bool:
         """Whether the queue was much longer, without a loss, than at its losses: active queue management, or others."""
         return self.longest_packets > 1.15 * self.buffer_packets + 3.0
+
+    @property
+    def is_rate_certain(self) -> bool:
+        """Whether enough of the windows show the rate, and no packets of others were in between."""
+        return self.rate_share >= CERTAIN_SHARE and not self.competes
 
     @property
     def is_policed(self) -> bool:
