@@ -15,8 +15,16 @@ const EXTENSIONS: [&str; 3] = ["rs", "toml", "csv"];
 
 /// Folders that are not part of the engine: of a crate, and crates that decide no result of
 /// the engine.
-const APART: [&str; 7] =
-    ["benches", "dumbbell-bpf", "dumbbell-capture", "dumbbell-testbed", "examples", "target", "tests"];
+const APART: [&str; 8] = [
+    "benches",
+    "dumbbell-bpf",
+    "dumbbell-capture",
+    "dumbbell-inspect",
+    "dumbbell-testbed",
+    "examples",
+    "target",
+    "tests",
+];
 
 /// Files shared by all crates. A source distribution has both; a build of the crates alone has neither.
 const WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];

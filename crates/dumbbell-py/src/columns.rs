@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
+use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{
     Array, ArrayRef, Float64Array, LargeStringArray, StringArray, StructArray, UInt32Array, UInt64Array,
 };
@@ -64,6 +64,8 @@ fn cell<'py>(py: Python<'py>, column: &ArrayRef, place: usize) -> PyResult<Optio
         DataType::Utf8 => column.as_string::<i32>().value(place).into_pyobject(py)?.into_any(),
         DataType::LargeUtf8 => column.as_string::<i64>().value(place).into_pyobject(py)?.into_any(),
         DataType::Float64 => column.as_primitive::<Float64Type>().value(place).into_pyobject(py)?.into_any(),
+        DataType::Boolean => column.as_boolean().value(place).into_pyobject(py)?.to_owned().into_any(),
+        DataType::Int64 => column.as_primitive::<Int64Type>().value(place).into_pyobject(py)?.into_any(),
         DataType::UInt32 => column.as_primitive::<UInt32Type>().value(place).into_pyobject(py)?.into_any(),
         DataType::UInt64 => column.as_primitive::<UInt64Type>().value(place).into_pyobject(py)?.into_any(),
         other => return Err(PyTypeError::new_err(format!("{other}: unsupported column type"))),

@@ -9,6 +9,7 @@ mod columns;
 mod control;
 mod events;
 mod hosts;
+mod inspect;
 mod journal;
 mod many;
 mod memory;
@@ -257,6 +258,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(script::script_files, module)?)?;
     module.add_function(wrap_pyfunction!(script::play_script, module)?)?;
     module.add_function(wrap_pyfunction!(script::compare_segments, module)?)?;
+    module.add_class::<inspect::Inspection>()?;
+    module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect::inspect_columns, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_many, module)?)?;
     Ok(())
