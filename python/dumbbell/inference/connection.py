@@ -19,6 +19,9 @@ Facts = NDArray[np.bool_]
 # Headers of a data packet by IPv4 and TCP; a timestamp option of 12 bytes comes on top.
 HEADERS, TIMESTAMPS = 40, 12
 
+# The largest receive window [RFC 7323 §2.3].
+LARGEST_WINDOW = 1 << 30
+
 # Fewer acknowledgements tell nothing about a path.
 LEAST_ACKS = 20
 
@@ -42,6 +45,8 @@ class Connection:
         Round-trip time of the handshake; NaN if the capture has none.
     has_timestamps
         Whether segments carry timestamps.
+    application_share, receiver_share
+        Shares of the time in which the application or the receive window limited the sender, as the reader says.
     """
 
     sent_s: Floats
@@ -56,6 +61,8 @@ class Connection:
     rtt_s: Floats
     handshake_rtt_s: float
     has_timestamps: bool
+    application_share: float = 0.0
+    receiver_share: float = 0.0
 
     @classmethod
     def of_tables(
@@ -65,6 +72,8 @@ class Connection:
         *,
         handshake_rtt_s: float | None,
         has_timestamps: bool,
+        application_share: float = 0.0,
+        receiver_share: float = 0.0,
     ) -> Connection:
         """Return a connection from the columns that a reader of captures gives.
 
@@ -74,7 +83,7 @@ class Connection:
             ``time_s``, ``offset``, ``bytes``, ``kind`` (empty for a first transmission) and ``spurious``.
         acks
             ``time_s``, ``acked``, ``delivered``, ``window`` and ``rtt_s``.
-        handshake_rtt_s, has_timestamps
+        handshake_rtt_s, has_timestamps, application_share, receiver_share
             See the class.
 
         Raises
@@ -97,10 +106,12 @@ class Connection:
             ack_s=np.asarray(acks["time_s"], np.float64) - start,
             acked=acked,
             delivered=np.asarray(acks["delivered"], np.int64),
-            window=np.asarray(acks["window"], np.int64),
+            window=_windows(acks["window"]),
             rtt_s=np.asarray(acks["rtt_s"], np.float64),
             handshake_rtt_s=np.nan if handshake_rtt_s is None else float(handshake_rtt_s),
             has_timestamps=has_timestamps,
+            application_share=application_share,
+            receiver_share=receiver_share,
         )
 
     @cached_property
@@ -157,8 +168,15 @@ class Connection:
         of_acks = ("ack_s", "acked", "delivered", "window", "rtt_s")
         cut = {name: getattr(self, name)[sent] for name in of_segments}
         cut |= {name: getattr(self, name)[acks] for name in of_acks}
-        made = Connection(**cut, handshake_rtt_s=self.handshake_rtt_s, has_timestamps=self.has_timestamps)
+        kept = ("handshake_rtt_s", "has_timestamps", "application_share", "receiver_share")
+        made = Connection(**cut, **{name: getattr(self, name) for name in kept})
         # What was lost shows only later.
         made.__dict__["is_lost"] = self.is_lost[sent]
         made.__dict__["mss"] = self.mss
         return made
+
+
+def _windows(values: Any) -> Numbers:
+    """Return receive windows; where the scale is unknown, as large as they can be."""
+    windows = np.asarray(values, np.float64)
+    return np.where(np.isfinite(windows), windows, float(LARGEST_WINDOW)).astype(np.int64)

@@ -32,6 +32,8 @@ ACCEPTED_FACTOR, ACCEPTED_BEYOND = 1.5, 0.005
 LIKELIHOOD_FACTOR, LIKELIHOOD_LEAST = 0.25, 0.01
 # A smallest distance beyond this is of no control that is known: it keeps 90 % of the controls of the development captures.
 NONE_BEYOND = 0.25
+# A path is tried with all controls if its score is within this factor of the best.
+WORTH = 1.6
 # Controls whose paths are refined.
 REFINED = 3
 
@@ -97,24 +99,35 @@ class Search:
     def run(self) -> list[Explained]:
         """Return what was tried, the nearest first."""
         first = [name for name in FIRST if name in self.controls] or list(self.controls[:3])
-        tried = self._try(hypotheses(self.seen, self.found), first)
+        may_be = hypotheses(self.seen, self.found)
+        policed = [one for one in may_be if one.path.discipline == "policer"]
+        if policed:
+            # Behind a policer is a fast link: without it, a simulation sends ten times as much.
+            tried = self._try(policed, first)
+            tried += self._try([one for one in may_be if one not in policed], first[:2])
+        else:
+            tried = self._try(may_be, first)
         best = _best_paths(tried, 2)
-        tried += self._try(best, [name for name in self.controls if name not in first])
+        known = {(one.path, one.control) for one in tried}
+        for one in best:
+            tried += self._try([one], [name for name in self.controls if (one.path, name) not in known])
         tried.sort(key=lambda one: one.score)
         if tried[0].score > FAR and self.found.competes and tried[0].path.discipline != "policer":
             tried += self._try(with_competitors(self.found), [one.control for one in _best_controls(tried, 4)])
             tried.sort(key=lambda one: one.score)
-        best = [Hypothesis(path=tried[0].path, cost=tried[0].cost)]
-        near = around(best[0], is_rate_certain=self.found.is_rate_certain)
-        controls = [one.control for one in _best_controls(tried, REFINED)]
-        tried += self._try(near, controls)
+        return self._refined(tried)
+
+    def _refined(self, tried: list[Explained]) -> list[Explained]:
+        """Return what was tried, and paths near the best one."""
+        best = tried[0]
+        near = around(_hypothesis(best), best.distance, is_rate_certain=self.found.is_rate_certain)
+        tried += self._try(near, [one.control for one in _best_controls(tried, REFINED)])
         tried.sort(key=lambda one: one.score)
-        if tried[0].path != best[0].path:
+        if tried[0].path != best.path:
             # One more step, from there, and all controls on the better path.
-            again = Hypothesis(path=tried[0].path, cost=tried[0].cost)
-            tried += self._try([again], self.controls)
-            tried += self._try(around(again, is_rate_certain=True), [tried[0].control])
-            tried.sort(key=lambda one: one.score)
+            again = tried[0]
+            tried += self._try([_hypothesis(again)], self.controls)
+            tried += self._try(around(_hypothesis(again), again.distance, is_rate_certain=True), [again.control])
         return _once(tried)
 
     def _try(self, paths: Sequence[Hypothesis], controls: Sequence[str]) -> list[Explained]:
@@ -140,16 +153,21 @@ class Search:
         return self.found.receiver_share > LIMITED
 
 
+def _hypothesis(one: Explained) -> Hypothesis:
+    return Hypothesis(path=one.path, cost=one.cost)
+
+
 def _runs(path: Path, control: str) -> range:
     return range(RUNS if control in RANDOM or path.discipline == "pie" else 1)
 
 
 def _best_paths(tried: Sequence[Explained], count: int) -> list[Hypothesis]:
-    """Return the paths with the smallest scores, each with its best control."""
-    paths: dict[Path, float] = {}
+    """Return the paths with the smallest scores, up to `count`, that may still be the best with another control."""
+    paths: dict[Path, Explained] = {}
     for one in sorted(tried, key=lambda one: one.score):
-        paths.setdefault(one.path, one.cost)
-    return [Hypothesis(path=path, cost=cost) for path, cost in list(paths.items())[:count]]
+        paths.setdefault(one.path, one)
+    chosen = list(paths.values())[:count]
+    return [_hypothesis(one) for one in chosen if one.score <= WORTH * chosen[0].score]
 
 
 def _best_controls(tried: Sequence[Explained], count: int) -> list[Explained]:
@@ -169,7 +187,7 @@ def accepted(tried: Sequence[Explained]) -> list[Explained]:
     """Return what explains the capture about as well as the best does, with the same kind of bottleneck."""
     best = tried[0]
     limit = max(ACCEPTED_FACTOR * best.distance, best.distance + ACCEPTED_BEYOND)
-    return [one for one in tried if one.score - best.cost <= limit and _kind(one.path) == _kind(best.path)]
+    return [one for one in tried if one.distance <= limit and _kind(one.path) == _kind(best.path)]
 
 
 def _kind(path: Path) -> tuple[object, ...]:

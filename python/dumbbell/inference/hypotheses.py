@@ -13,11 +13,16 @@ from dumbbell.inference.path import Path, ordinals
 # What a loss costs that a hypothesis does not explain but repeats, as a share of all losses: a hypothesis that repeats
 # every loss of a capture is always near it.
 REPEATED_LOSS = 0.12
+# The same where a queue overflowed, too, so that most losses are explained.
+REPEATED_SOME = 0.06
+# What leaving an estimate costs, as a share of the distance there.
+LEFT = 0.13
 # Competitors that are tried, and what they send with.
 COMPETITORS, COMPETING = (1, 2, 3), ("cubic", "reno", "bbr")
 # Relative changes of a buffer, a rate and a round-trip time that are tried around their estimates.
 AROUND_BUFFER = (0.94, 0.97, 1.03, 1.06)
 AROUND_PACKETS = (-2, -1, 1, 2)
+AROUND_BURST = (0.9, 0.95, 1.05, 1.1)
 AROUND_RATE = (0.995, 0.998, 1.002, 1.005)
 
 
@@ -46,7 +51,7 @@ def hypotheses(seen: Connection, found: Estimate) -> list[Hypothesis]:
         made.append(Hypothesis(path=_with(plain, buffer_packets=found.buffer_packets)))
         if early:
             path = _with(plain, buffer_packets=found.buffer_packets, forced=early)
-            made.append(Hypothesis(path=path, cost=REPEATED_LOSS * len(early) / len(lost)))
+            made.append(Hypothesis(path=path, cost=REPEATED_SOME * len(early) / len(lost)))
     made.append(Hypothesis(path=_with(plain, forced=lost), cost=REPEATED_LOSS if lost else 0.0))
     if lost:
         made += [Hypothesis(path=_with(plain, discipline=kind)) for kind in ("codel", "pie")]
@@ -66,8 +71,8 @@ def with_competitors(found: Estimate) -> list[Hypothesis]:
     ]
 
 
-def around(chosen: Hypothesis, *, is_rate_certain: bool) -> list[Hypothesis]:
-    """Return paths near a hypothesis, which change one parameter each."""
+def around(chosen: Hypothesis, distance: float, *, is_rate_certain: bool) -> list[Hypothesis]:
+    """Return paths near a hypothesis with this distance, which change one parameter each."""
     path = chosen.path
     made: list[Path] = []
     if path.buffer_packets is not None:
@@ -78,9 +83,8 @@ def around(chosen: Hypothesis, *, is_rate_certain: bool) -> list[Hypothesis]:
         made += [_with(path, rate_bps=path.rate_bps * factor) for factor in AROUND_RATE]
         made += [_with(path, base_rtt_s=path.base_rtt_s * factor) for factor in AROUND_RATE]
     if path.discipline == "policer":
-        made += [_with(path, burst_bytes=path.burst_bytes * factor) for factor in (0.9, 0.95, 1.05, 1.1)]
-        made += [_with(path, policed_bps=path.policed_bps * factor) for factor in AROUND_RATE]
-    return [Hypothesis(path=one, cost=chosen.cost) for one in made]
+        made += [_with(path, burst_bytes=path.burst_bytes * factor) for factor in AROUND_BURST]
+    return [Hypothesis(path=one, cost=chosen.cost + LEFT * distance) for one in made]
 
 
 def _with(path: Path, **changes: object) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -122,6 +122,10 @@ class Path:
     def bottleneck_bps(self) -> float:
         """Rate that limits: that of the policer, or of the link."""
         return self.policed_bps if self.discipline == "policer" else self.rate_bps
+
+    def to_be_run(self, loss: float) -> Path:
+        """Return the path with random loss of this probability in place of repeated losses."""
+        return replace(self, forced=(), loss=loss) if self.forced else self
 
     def queue(self) -> dict[str, Any]:
         """Return the queue of the bottleneck as in a scenario."""
