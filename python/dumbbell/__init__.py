@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from dumbbell.errors import ScenarioWarning as ScenarioWarning
     from dumbbell.errors import TransportError as TransportError
     from dumbbell.evaluation import evaluate as evaluate
+    from dumbbell.inference import Fit as Fit
+    from dumbbell.inference import fit as fit
     from dumbbell.library import Library as Library
     from dumbbell.permission import allow as allow
     from dumbbell.runs import Job as Job
@@ -71,6 +73,7 @@ _MODULES = {
         "TransportError",
     ],
     "evaluation": ["evaluate"],
+    "inference": ["Fit", "fit"],
     "library": ["Library"],
     "permission": ["allow"],
     "runs": ["Job", "Run", "Runs", "RunsInterrupted", "run", "run_many"],

@@ -6,7 +6,7 @@ it. ``docs/fit.md`` has the method and what it reaches.
 """
 
 from dumbbell.inference.connection import Connection
-from dumbbell.inference.fit import Fit, fit, fit_connection
+from dumbbell.inference.fitted import Fit, fit, fit_connection
 from dumbbell.inference.whatif import WhatIf
 
 __all__ = ["Connection", "Fit", "WhatIf", "fit", "fit_connection"]

@@ -44,7 +44,7 @@ def kind_of(found: Estimate, best: Explained) -> str:
         return "policer"
     if best.path.discipline != "droptail":
         return "active queue management"
-    if best.path.competitors or found.competes and found.has_overflowed:
+    if best.path.competitors or (found.competes and found.has_overflowed):
         return "competitors"
     if best.path.buffer_packets is None and not best.path.forced:
         return "no loss"
@@ -96,4 +96,3 @@ def factors() -> Mapping[str, Mapping[str, float]]:
     text = resources.files("dumbbell.inference").joinpath(FILE).read_text(encoding="utf-8")
     found: dict[str, dict[str, float]] = json.loads(text)["factors"]
     return found
-

@@ -127,7 +127,10 @@ def distance(seen: Shape, simulated: Shape | None, base_rtt_s: float) -> float:
         _relative(seen.flight, simulated.flight, 0.0),
         _relative(*queueing, least),
         min(1.0, float(np.sum(np.abs(seen.acked - simulated.acked)) / np.sum(seen.acked)) * 2.0),
-        min(1.0, abs(seen.repeated - simulated.repeated) / (0.5 * (seen.repeated + simulated.repeated) + 0.005)),
+        min(
+            1.0,
+            abs(seen.repeated - simulated.repeated) / (0.5 * (seen.repeated + simulated.repeated) + 0.005),
+        ),
         min(1.0, 4.0 * abs(np.log((simulated.end_s + 1e-3) / (seen.end_s + 1e-3)))),
     ]
     weights = [2.0, 2.0, 2.0, 1.0, 1.0]

@@ -27,7 +27,7 @@ ELSEWHERE = 0.1
 # A share of the window in flight that shows that the receiver limits; and the share of time at which that is said.
 AT_WINDOW, LIMITED = 0.95, 0.2
 # A policer passes less than this share of what acknowledgements show as the rate of the link.
-POLICED = 0.85
+POLICED = 0.7
 # Tokens at its losses vary by at most this many packets; and what it counts that tokens are as many without a loss.
 MOST_SPREAD, ALIKE = 2.5, 3.0
 # Minimum round-trip times beyond that of the handshake by this share are those of a standing queue.
@@ -56,9 +56,8 @@ class Estimate:
         One entry per transmission: lost although the queue was not full.
     queue_at_loss
         Packets ahead of each lost transmission, as its delivered neighbours saw them.
-    policed_bps, burst_bytes, policed_rtt_s
-        Rate and bucket of a policer, if losses may be those of one, else NaN; and the base round-trip time with it:
-        nothing queues, and the link behind it is fast.
+    policed_bps, burst_bytes
+        Rate and bucket of a policer, if losses may be those of one, else NaN.
     receiver_share
         Share of acknowledgements at which the receive window was in flight.
     competes
@@ -76,7 +75,6 @@ class Estimate:
     is_early: Facts
     queue_at_loss: Floats
     policed_bps: float
-    policed_rtt_s: float
     burst_bytes: float
     receiver_share: float
     competes: bool
@@ -136,7 +134,6 @@ def estimate(seen: Connection) -> Estimate:
         is_early=is_early,
         queue_at_loss=ahead,
         policed_bps=policed,
-        policed_rtt_s=float(np.nanmin([seen.handshake_rtt_s, np.nanmin(seen.rtt_s)])),
         burst_bytes=burst,
         receiver_share=_receiver_share(seen),
         competes=competes,
@@ -149,7 +146,10 @@ def _longest(seen: Connection, base: float, serialization: float) -> float:
     known = seen.rtt_s[np.isfinite(seen.rtt_s)]
     if len(known) < 3:
         return max(0.0, float(known.max() - base) / serialization)
-    return max(0.0, float(np.lib.stride_tricks.sliding_window_view(known, 3).min(axis=1).max() - base) / serialization)
+    return max(
+        0.0,
+        float(np.lib.stride_tricks.sliding_window_view(known, 3).min(axis=1).max() - base) / serialization,
+    )
 
 
 def _full(ahead: Floats, longest: float) -> tuple[float, Facts]:
@@ -185,7 +185,9 @@ def _rate(seen: Connection) -> tuple[float, float, bool]:
         if len(time) <= span + LEAST_WINDOWS:
             continue
         gap = time[span:] - time[:-span]
-        rates = np.divide(bits * (delivered[span:] - delivered[:-span]), gap, out=np.zeros_like(gap), where=gap > 0.0)
+        rates = np.divide(
+            bits * (delivered[span:] - delivered[:-span]), gap, out=np.zeros_like(gap), where=gap > 0.0
+        )
         first = mode(rates)[0]
         waiting = rtt > np.min(rtt) + 0.5 * seen.packet_bits / first
         busy = np.lib.stride_tricks.sliding_window_view(waiting, span + 1).all(axis=1)
@@ -232,7 +234,8 @@ def _queue_at_losses(seen: Connection, base: float, serialization: float) -> Flo
     near = np.clip(place[:, None] + np.arange(-2, 2)[None, :], 0, len(sent) - 1)
     # Neighbours that were sent a round trip away tell nothing.
     close = np.abs(sent[near] - seen.sent_s[seen.is_lost][:, None]) < base
-    return np.where(close, ahead[near], 0.0).max(axis=1, initial=0.0)
+    found: Floats = np.where(close, ahead[near], 0.0).max(axis=1, initial=0.0)
+    return found
 
 
 def _policer(seen: Connection, rate: float) -> tuple[float, float]:
@@ -247,12 +250,15 @@ def _policer(seen: Connection, rate: float) -> tuple[float, float]:
         return np.nan, np.nan
     size = np.where(seen.is_lost, 0, seen.sent_bytes + seen.headers).astype(np.float64)
     packet = seen.packet_bits / 8
+    firsts = lost[np.diff(seen.sent_s[lost], prepend=-np.inf) > float(np.nanmin(seen.rtt_s))]
 
     def judged(tried: float) -> tuple[float, float, float]:
         levels = _levels(seen.sent_s, size, tried)
         low, level, high = np.quantile(levels[lost], [0.1, 0.5, 0.9])
         others = float(np.mean(levels > level - 0.5 * packet))
-        return float(high - low) / packet + ALIKE * others, tried, float(level)
+        # Most losses may be of one burst.
+        of_first = float(np.quantile(levels[firsts], 0.9) - np.quantile(levels[firsts], 0.1))
+        return max(float(high - low), of_first) / packet + ALIKE * others, tried, float(level)
 
     mean, most = 8.0 * float(np.sum(size)) / seen.end_s, POLICED * rate
     if mean > most:
@@ -263,7 +269,9 @@ def _policer(seen: Connection, rate: float) -> tuple[float, float]:
     for start in (*slopes, *(tried for _, tried, _ in coarse[:3])):
         found = (np.inf, start, 0.0)
         for width in (0.02, 0.002, 0.0003):
-            found = min(found, *(judged(float(found[1] * factor)) for factor in np.linspace(1 - width, 1 + width, 17)))
+            found = min(
+                found, *(judged(float(found[1] * factor)) for factor in np.linspace(1 - width, 1 + width, 17))
+            )
         best = min(best, found)
     if best[0] > MOST_SPREAD + ALIKE * 0.5 or best[1] > POLICED * rate:
         return np.nan, np.nan

@@ -113,7 +113,9 @@ class Search:
             tried += self._try([one], [name for name in self.controls if (one.path, name) not in known])
         tried.sort(key=lambda one: one.score)
         if tried[0].score > FAR and self.found.competes and tried[0].path.discipline != "policer":
-            tried += self._try(with_competitors(self.found), [one.control for one in _best_controls(tried, 4)])
+            tried += self._try(
+                with_competitors(self.found), [one.control for one in _best_controls(tried, 4)]
+            )
             tried.sort(key=lambda one: one.score)
         return self._refined(tried)
 
@@ -127,7 +129,9 @@ class Search:
             # One more step, from there, and all controls on the better path.
             again = tried[0]
             tried += self._try([_hypothesis(again)], self.controls)
-            tried += self._try(around(_hypothesis(again), again.distance, is_rate_certain=True), [again.control])
+            tried += self._try(
+                around(_hypothesis(again), again.distance, is_rate_certain=True), [again.control]
+            )
         return _once(tried)
 
     def _try(self, paths: Sequence[Hypothesis], controls: Sequence[str]) -> list[Explained]:
@@ -228,6 +232,8 @@ def likely(tried: Sequence[Explained]) -> list[Likely]:
     order = {name: place for place, name in enumerate(CONTROLS)}
     ordered = sorted(nearest, key=lambda name: (round(nearest[name], 3), order.get(name, len(order))))
     return [
-        Likely(control=name, distance=nearest[name], likelihood=float(np.exp((least - nearest[name]) / scale)))
+        Likely(
+            control=name, distance=nearest[name], likelihood=float(np.exp((least - nearest[name]) / scale))
+        )
         for name in ordered
     ]

@@ -27,20 +27,30 @@ def flags_of(search: Search, best: Explained, kind: str) -> tuple[str, ...]:
         made.append("rate: few windows of acknowledgements show it; uncertain")
     if kind == "competitors":
         text = "rate, buffer and base round-trip time are less certain"
-        made.append(f"packets of other flows were in the queue: {text}, and their number and algorithms are a guess")
+        made.append(
+            f"packets of other flows were in the queue: {text}, and their number and algorithms are a guess"
+        )
     if kind == "competitors" and found.standing_s == 0.0 and not np.isfinite(seen.handshake_rtt_s):
         made.append("base round-trip time: the queue may never have been empty; the value is an upper bound")
     if found.standing_s > 0.0:
-        made.append("base round-trip time: a queue stood throughout; it is that of the handshake, and an upper bound")
+        made.append(
+            "base round-trip time: a queue stood throughout; it is that of the handshake, and an upper bound"
+        )
     if path.discipline == "codel":
         made.append("discipline: CoDel or FQ-CoDel; a lone flow does not tell them apart")
     if path.forced:
-        made.append("losses at a queue that was not full are taken for random ones; wireless links lose in bursts")
+        made.append(
+            "losses at a queue that was not full are taken for random ones; wireless links lose in bursts"
+        )
     packets = path.bottleneck_bps * path.base_rtt_s / seen.packet_bits + (path.buffer_packets or 0)
     if packets < FEW_PACKETS:
-        made.append(f"algorithm: about {packets:.0f} packets fit the path; many algorithms are alike with so few")
+        made.append(
+            f"algorithm: about {packets:.0f} packets fit the path; many algorithms are alike with so few"
+        )
     if best.distance > NONE_BEYOND:
-        made.append("no scenario explains the capture: trust the estimates of rate and base round-trip time at most")
+        made.append(
+            "no scenario explains the capture: trust the estimates of rate and base round-trip time at most"
+        )
     elif best.distance > FAR:
         made.append("the nearest scenario is not near: intervals are less reliable")
     return tuple(made)

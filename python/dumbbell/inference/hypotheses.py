@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from dumbbell.inference.connection import Connection
 from dumbbell.inference.estimate import Estimate
@@ -57,7 +55,7 @@ def hypotheses(seen: Connection, found: Estimate) -> list[Hypothesis]:
         made += [Hypothesis(path=_with(plain, discipline=kind)) for kind in ("codel", "pie")]
     if found.is_policed:
         policed = {"policed_bps": found.policed_bps, "burst_bytes": found.burst_bytes}
-        made.append(Hypothesis(path=_with(plain, discipline="policer", base_rtt_s=found.policed_rtt_s, **policed)))
+        made.append(Hypothesis(path=_with(plain, discipline="policer", **policed)))
     return made
 
 
@@ -78,7 +76,9 @@ def around(chosen: Hypothesis, distance: float, *, is_rate_certain: bool) -> lis
     if path.buffer_packets is not None:
         buffers = {round(path.buffer_packets * factor) for factor in AROUND_BUFFER}
         buffers |= {path.buffer_packets + change for change in AROUND_PACKETS}
-        made += [_with(path, buffer_packets=size) for size in sorted(buffers - {path.buffer_packets}) if size >= 1]
+        made += [
+            _with(path, buffer_packets=size) for size in sorted(buffers - {path.buffer_packets}) if size >= 1
+        ]
     if not is_rate_certain and path.discipline != "policer":
         made += [_with(path, rate_bps=path.rate_bps * factor) for factor in AROUND_RATE]
         made += [_with(path, base_rtt_s=path.base_rtt_s * factor) for factor in AROUND_RATE]
@@ -88,11 +88,4 @@ def around(chosen: Hypothesis, distance: float, *, is_rate_certain: bool) -> lis
 
 
 def _with(path: Path, **changes: object) -> Path:
-    from dataclasses import replace
-
     return replace(path, **changes)  # type: ignore[arg-type]  # of the fields of a path
-
-
-def loss_probability(seen: Connection, found: Estimate) -> float:
-    """Return the share of transmissions that were lost although the queue was not full."""
-    return float(np.mean(found.is_early))

@@ -144,7 +144,7 @@ class Path:
             "name": BOTTLENECK, "from": "sender", "to": "receiver", "rate": f"{self.rate_bps:.0f} bit/s", "delay": delay,
             "queue": self.queue(),
         }  # fmt: skip
-        losses = []
+        losses: list[dict[str, Any]] = []
         if self.forced:
             losses.append({"kind": "forced", "packets": list(self.forced)})
         if self.loss > 0.0:

@@ -44,19 +44,21 @@ def read(
     found = _engine.inspect(path, number, progress)
     rows = arrow(found.connections()).to_pylist()
     if number > len(rows):
-        raise refusal("flow", number, f"a connection from 1 to {len(rows)}" if rows else "a capture with a TCP connection")
+        raise refusal(
+            "flow",
+            number,
+            f"a connection from 1 to {len(rows)}" if rows else "a capture with a TCP connection",
+        )
     row = rows[number - 1]
     if row["captured_at"] != "sender":
         raise refusal("capture", row["captured_at"], "a capture at the sender of the connection")
     segments, acks = found.segments(), found.acks()
     if segments is None or acks is None or found.rows_omitted:
         raise refusal("flow", number, "a connection that is kept whole in memory")
-    return of_columns(_columns(segments), _columns(acks), row, _columns(found.phases()))
+    return of_columns(_columns(segments), _columns(acks), row)
 
 
-def of_columns(
-    segments: dict[str, Any], acks: dict[str, Any], row: dict[str, Any], phases: dict[str, Any] | None = None
-) -> Connection:
+def of_columns(segments: dict[str, Any], acks: dict[str, Any], row: dict[str, Any]) -> Connection:
     """Return a connection from the columns of a reader; see `read`."""
     if not len(segments["time_s"]):
         raise refusal("flow", row["connection"], "a connection with data", quoted=False)
@@ -75,7 +77,5 @@ def of_columns(
 
 
 def _columns(table: Any) -> dict[str, Any]:
-    if table is None:
-        return {}
     found = arrow(table)
     return {name: found[name].to_numpy(zero_copy_only=False) for name in found.column_names}

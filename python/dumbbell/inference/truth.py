@@ -86,9 +86,7 @@ class Case:
         """Return the scenario with another control of the measured flow."""
         data = self.scenario.to_dict()
         data["flows"][0] = _flow("flow", "a", self.stack, control, self.details.get("sysctl")) | {
-            name: value
-            for name, value in data["flows"][0].items()
-            if name in {"start", "source"}
+            name: value for name, value in data["flows"][0].items() if name in {"start", "source"}
         }
         return Scenario.of(data)
 
@@ -159,7 +157,9 @@ def case(seed: int, number: int, *, stack: str = "linux", kind: str | None = Non
     )  # fmt: skip
 
 
-def _queue(kind: str, rate: float, buffer: int, bdp: float, draw: np.random.Generator) -> tuple[dict[str, Any], float]:
+def _queue(
+    kind: str, rate: float, buffer: int, bdp: float, draw: np.random.Generator
+) -> tuple[dict[str, Any], float]:
     """Return the queue of the bottleneck and the rate of its link, bit/s."""
     if kind == "policer":
         burst = int(max(15_000, draw.uniform(0.2, 2.0) * bdp * PACKET))
@@ -200,4 +200,7 @@ def _flow(name: str, node: str, stack: str, control: str, limit: Any) -> dict[st
 def _competitor(place: int, duration: float, draw: np.random.Generator) -> dict[str, Any]:
     control = str(draw.choice(COMMON))
     start = f"{draw.uniform(0.0, 0.3) * duration:.3f} s"
-    return _flow(f"other-{place + 1}", "c", "simulator", control, None) | {"start": start, "source": {"kind": "greedy"}}
+    return _flow(f"other-{place + 1}", "c", "simulator", control, None) | {
+        "start": start,
+        "source": {"kind": "greedy"},
+    }

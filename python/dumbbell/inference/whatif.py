@@ -76,7 +76,11 @@ class WhatIf:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the predictions as plain data."""
-        return {"changes": dict(self.changes), "paths": self.paths, "predictions": [vars(one) for one in self.predictions]}
+        return {
+            "changes": dict(self.changes),
+            "paths": self.paths,
+            "predictions": [vars(one) for one in self.predictions],
+        }
 
 
 def checked(changes: Mapping[str, str]) -> dict[str, str]:
@@ -122,7 +126,12 @@ def changed(scenario: Scenario, changes: Mapping[str, str]) -> Scenario:
 
 
 def what_if(
-    explained: Sequence[Explained], ends: Ends, loss: float, changes: Mapping[str, str], seed: int, threads: int | None
+    explained: Sequence[Explained],
+    ends: Ends,
+    loss: float,
+    changes: Mapping[str, str],
+    seed: int,
+    threads: int | None,
 ) -> WhatIf:
     """Return what changes would have done, over the paths that explain a capture.
 

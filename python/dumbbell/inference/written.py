@@ -10,7 +10,7 @@ import numpy as np
 from dumbbell.inference.calibration import Interval
 
 if TYPE_CHECKING:
-    from dumbbell.inference.fit import Fit
+    from dumbbell.inference.fitted import Fit
 
 _SHOWN = {"rate_bps": (1e-6, "Mbit/s"), "base_rtt_s": (1e3, "ms"), "buffer_packets": (1.0, "packets"),
           "loss": (100.0, "%"), "burst_bytes": (1e-3, "kB")}  # fmt: skip
@@ -55,7 +55,7 @@ def to_toml(fit: Fit) -> str:
     for name, pattern in _places(fit).items():
         if name in fit.intervals:
             comment = f"  # {NAMES[name]}: {shown(name, fit.intervals[name])}"
-            text = re.sub(pattern, lambda found, comment=comment: found.group(0) + comment, text, count=1, flags=re.M)
+            text = re.sub(f"({pattern})", rf"\1{comment}", text, count=1, flags=re.MULTILINE)
     return text
 
 

@@ -169,7 +169,9 @@ def fit(
     OSError
         The file cannot be read.
     """
-    return fit_connection(read(capture, flow), controls=controls, seed=seed, threads=threads, progress=progress)
+    return fit_connection(
+        read(capture, flow), controls=controls, seed=seed, threads=threads, progress=progress
+    )
 
 
 def fit_connection(
@@ -188,7 +190,10 @@ def fit_connection(
     if not names:
         raise refusal("controls", "none", "one of " + ", ".join(CONTROLS), quoted=False)
     search = Search(
-        seen=seen, controls=names, seed=whole_number("seed", seed, 0, LARGEST_SEED), threads=thread_count(threads)
+        seen=seen,
+        controls=names,
+        seed=whole_number("seed", seed, 0, LARGEST_SEED),
+        threads=thread_count(threads),
     )
     with watched(progress, len(names) * 6) as told:
         search.told = told
@@ -231,7 +236,9 @@ def _intervals(search: Search, explained: Sequence[Explained], kind: str) -> dic
             made[name] = calibration.interval(kind, name, value, low, high)
     if best.path.discipline == "droptail" and best.path.buffer_packets is None:
         least = float(found.longest_packets)
-        wider = calibration.factors()[kind].get("buffer_packets", 0.0) * calibration.scale("buffer_packets", least)
+        wider = calibration.factors()[kind].get("buffer_packets", 0.0) * calibration.scale(
+            "buffer_packets", least
+        )
         made["buffer_packets"] = Interval(least, max(0.0, least - wider), np.inf)
     if best.path.forced:
         made["loss"] = proportion(len(best.path.forced), len(search.seen.sent_s))
@@ -243,5 +250,9 @@ def proportion(count: int, total: int) -> Interval:
     deviation = 1.6448536269514722
     share = count / total
     centre = (share + deviation**2 / (2 * total)) / (1 + deviation**2 / total)
-    half = deviation / (1 + deviation**2 / total) * np.sqrt(share * (1 - share) / total + deviation**2 / (4 * total**2))
+    half = (
+        deviation
+        / (1 + deviation**2 / total)
+        * np.sqrt(share * (1 - share) / total + deviation**2 / (4 * total**2))
+    )
     return Interval(share, max(0.0, float(centre - half)), min(1.0, float(centre + half)))
