@@ -75,6 +75,7 @@ FOLDERS = {
     ("run", "trace"): Option("run HERE/s.toml --trace PATH"),
     ("run", "csv"): Option("run HERE/s.toml --csv PATH"),
     ("campaign", "output"): Option("campaign HERE/c.toml --output PATH"),
+    ("fit", "output"): Option("fit HERE/flow.pcapng --controls reno --output PATH", is_slow=True),
     ("compare", "output"): Option("compare HERE/s.toml HERE/s.toml --runs 1 --output PATH"),
     ("new algorithm", "output"): Option("new algorithm mine --output PATH"),
     ("testbed run", "output"): Option("testbed run HERE/s.toml --output PATH"),
@@ -92,6 +93,7 @@ FOLDERS = {
 INPUTS = {
     ("run", "file"): "run PATH",
     ("why", "file"): "why PATH --flow fg",
+    ("fit", "capture"): "fit PATH",
     ("validate", "files"): "validate PATH",
     ("campaign", "file"): "campaign PATH",
     ("compare", "a"): "compare PATH HERE/s.toml --runs 1",

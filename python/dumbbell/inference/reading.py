@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,8 @@ def read(
     """
     path: Path = file_path("capture", capture, "the name of a capture")
     number = whole_number("flow", flow, 1, MOST_CONNECTIONS)
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "is no regular file; accepted: a pcap or pcapng file", str(path))
     found = _engine.inspect(path, number, progress)
     rows = arrow(found.connections()).to_pylist()
     if number > len(rows):
