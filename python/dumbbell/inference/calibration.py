@@ -20,7 +20,10 @@ KINDS = ("full queue", "random loss", "active queue management", "policer", "com
 """Kinds of capture, by what a fit says; each has factors of its own."""
 
 PARAMETERS = ("rate_bps", "base_rtt_s", "buffer_packets", "burst_bytes")
-"""What has intervals by calibration. That of random loss is one of a proportion."""
+"""What has the spread of accepted paths as its interval, wider by calibration."""
+
+LOSS = "loss"
+"""Random loss has the interval of a proportion, wider by calibration."""
 
 FILE = "calibration.json"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -56,6 +56,8 @@ class Fit:
         What the capture tells without a simulation.
     ends
         What it tells of the hosts.
+    sent
+        Number of data segments in the capture.
     simulations
         Number of simulations.
     seed, threads
@@ -72,10 +74,10 @@ class Fit:
     kind: str
     estimate: Estimate
     ends: Ends
+    sent: int
     simulations: int
     seed: int = 1
     threads: int | None = None
-    _memory: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def discipline(self) -> str:
@@ -220,6 +222,7 @@ def _result(search: Search, tried: Sequence[Explained]) -> Fit:
         kind=kind,
         estimate=found,
         ends=ends,
+        sent=len(seen.sent_s),
         simulations=len(search.simulator.known),
         seed=search.seed,
         threads=search.threads,
@@ -241,7 +244,8 @@ def _intervals(search: Search, explained: Sequence[Explained], kind: str) -> dic
         )
         made["buffer_packets"] = Interval(least, max(0.0, least - wider), np.inf)
     if best.path.forced:
-        made["loss"] = proportion(len(best.path.forced), len(search.seen.sent_s))
+        one = proportion(len(best.path.forced), len(search.seen.sent_s))
+        made["loss"] = calibration.interval(kind, calibration.LOSS, one.value, one.low, one.high)
     return made
 
 

@@ -20,6 +20,8 @@ CONTROLS = (
     "cubic", "reno", "bbr", "bbr3", "htcp", "westwoodp", "westwood", "vegas", "bic", "illinois", "yeah", "veno", "highspeed",
     "scalable", "hybla", "compound", "copa", "ledbatpp",
 )  # fmt: skip
+# Controls that Linux does not ship, and how much farther they count.
+RARE, RARE_FACTOR = ("bbr3", "compound", "copa", "ledbatpp"), 1.25
 # Controls and paths with random events are run so many times; the nearest run counts.
 RANDOM, RUNS = ("bbr", "bbr3"), 3
 # What is compared ends after so many transmissions: later ones depend on all before.
@@ -221,19 +223,21 @@ def likely(tried: Sequence[Explained]) -> list[Likely]:
     """Return all controls by their likelihood, the best first.
 
     The likelihood falls by a factor of e for each quarter of the smallest distance, and at least for each hundredth.
+    Controls that Linux does not ship count as farther by a quarter.
     """
     best = tried[0]
     nearest: dict[str, float] = {}
     for one in tried:
         if _kind(one.path) == _kind(best.path):
             nearest[one.control] = min(one.distance, nearest.get(one.control, np.inf))
-    least = min(nearest.values())
+    weighed = {name: value * (RARE_FACTOR if name in RARE else 1.0) for name, value in nearest.items()}
+    least = min(weighed.values())
     scale = max(LIKELIHOOD_FACTOR * least, LIKELIHOOD_LEAST)
     order = {name: place for place, name in enumerate(CONTROLS)}
-    ordered = sorted(nearest, key=lambda name: (round(nearest[name], 3), order.get(name, len(order))))
+    ordered = sorted(nearest, key=lambda name: (round(weighed[name], 3), order.get(name, len(order))))
     return [
         Likely(
-            control=name, distance=nearest[name], likelihood=float(np.exp((least - nearest[name]) / scale))
+            control=name, distance=nearest[name], likelihood=float(np.exp((least - weighed[name]) / scale))
         )
         for name in ordered
     ]

@@ -18,7 +18,7 @@ import numpy as np
 
 from dumbbell.files import write_json
 from dumbbell.inference import calibration, tabulated, truth
-from dumbbell.inference.fitted import Fit, fit
+from dumbbell.inference.fitted import Fit, fit, proportion
 from dumbbell.runs import Run, run
 
 Row = dict[str, Any]
@@ -99,6 +99,11 @@ def _scores(found: Fit, known: Mapping[str, float]) -> dict[str, float]:
         low, high = calibration.spread(found.accepted, name)
         middle = float(calibration.parameter_of(found.accepted[0], name) or 0.0)
         scores[name] = calibration.score(name, value, middle, low, high)
+    if calibration.LOSS in known and found.accepted[0].path.forced:
+        one = proportion(len(found.accepted[0].path.forced), found.sent)
+        scores[calibration.LOSS] = calibration.score(
+            calibration.LOSS, known[calibration.LOSS], one.value, one.low, one.high
+        )
     return scores
 
 
@@ -136,7 +141,7 @@ def calibrated(rows: Sequence[Row], seed: int, stack: str) -> dict[str, Any]:
     for kind in calibration.KINDS:
         chosen = [row for row in rows if row["judged"] == kind]
         counts[kind] = len(chosen)
-        for name in calibration.PARAMETERS:
+        for name in (*calibration.PARAMETERS, calibration.LOSS):
             scores = [row["scores"][name] for row in chosen if name in row["scores"]]
             # Of fewer captures, all kinds together.
             if len(scores) < LEAST_SCORES:

@@ -179,7 +179,7 @@ class Path:
         ]  # fmt: skip
         data: dict[str, Any] = {
             "name": name or f"{control} on a fitted path",
-            "duration": f"{ends.duration_s + 1.5 * self.base_rtt_s + 0.001:.6f} s",
+            "duration": f"{ends.duration_s + self.base_rtt_s + 24_000 / self.bottleneck_bps:.6f} s",
             "rules": "linux",
             "nodes": ["sender", "receiver"],
             "links": self.links(),
