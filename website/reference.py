@@ -19,6 +19,7 @@ MODULES = {
     "dumbbell.results": "The columns of all tables of results.",
     "dumbbell.campaign": "Campaigns: sweeps with a store, on one machine or a cluster.",
     "dumbbell.comparison": "Two sides: what changed, and how results differ.",
+    "dumbbell.inference": "From a captured connection to the scenarios that explain it.",
     "dumbbell.inspection": "Captures: connections, and what limited them.",
     "dumbbell.bundle": "Bundles of results that others verify.",
     "dumbbell.evaluation": "The evaluation of an algorithm by RFC 9743.",

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from dumbbell.errors import ScenarioWarning as ScenarioWarning
     from dumbbell.errors import TransportError as TransportError
     from dumbbell.evaluation import evaluate as evaluate
+    from dumbbell.inference import Fit as Fit
+    from dumbbell.inference import fit as fit
     from dumbbell.inspection import Captured as Captured
     from dumbbell.inspection import Inspection as Inspection
     from dumbbell.inspection import inspect as inspect
@@ -74,6 +76,7 @@ _MODULES = {
         "TransportError",
     ],
     "evaluation": ["evaluate"],
+    "inference": ["Fit", "fit"],
     "inspection": ["Captured", "Inspection", "inspect"],
     "library": ["Library"],
     "permission": ["allow"],

@@ -81,6 +81,7 @@ FOLDERS = {
     ("inspect", "parquet"): Option("inspect HERE/c.pcapng --parquet PATH"),
     ("inspect", "csv"): Option("inspect HERE/c.pcapng --flow 1 --csv PATH"),
     ("campaign", "output"): Option("campaign HERE/c.toml --output PATH"),
+    ("fit", "output"): Option("fit HERE/flow.pcapng --controls reno --output PATH", is_slow=True),
     ("compare", "output"): Option("compare HERE/s.toml HERE/s.toml --runs 1 --output PATH"),
     ("new algorithm", "output"): Option("new algorithm mine --output PATH"),
     ("testbed run", "output"): Option("testbed run HERE/s.toml --output PATH"),
@@ -98,6 +99,7 @@ FOLDERS = {
 INPUTS = {
     ("run", "file"): "run PATH",
     ("why", "file"): "why PATH --flow fg",
+    ("fit", "capture"): "fit PATH",
     ("inspect", "capture"): "inspect PATH",
     ("validate", "files"): "validate PATH",
     ("campaign", "file"): "campaign PATH",

@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, Known] = {
     "examples": Known("start.examples", "Write the examples that the documentation uses."),
     "validate": Known("start.validate", "Check scenario files without running them."),
     "run": Known("simulate.simulate", "Run a scenario file once."),
+    "fit": Known("fit.explain_capture", "Find the scenarios that explain a captured connection."),
     "why": Known("why.explain", "Show what the sender of a flow learned and did."),
     "inspect": Known("inspect.inspect_capture", "Tell what limited the TCP connections of a capture."),
     "campaign": Known("campaign.campaign", "Run a scenario with every combination of some values."),

@@ -1,0 +1,206 @@
+"""Captures whose path is known, drawn at random: the truth against which `dumbbell.fit` is measured.
+
+A case is a scenario with one measured flow, whose sender is captured. Each is drawn from a seed and a number, so that
+anybody makes the same captures again. Seed 1 is for development; other seeds are held out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dumbbell.errors import refusal
+from dumbbell.scenario import Scenario
+
+DEVELOPMENT_SEED = 1
+
+KINDS = ("clean", "loss", "codel", "fqcodel", "pie", "policer", "competitors", "receiver")
+"""What is drawn: a drop-tail queue alone, with random loss, other disciplines, competitors, a small receive window."""
+
+STACKS = ("simulator", "linux")
+"""The engine's TCP under ``rules = "linux"``, or Linux 6.12 in simulated time (``docs/kernel.md``)."""
+
+# Names under the two stacks; the kernel's Vegas and Westwood differ from those of the papers.
+CONTROLS: Mapping[str, tuple[str, ...]] = {
+    "simulator": ("reno", "cubic", "bbr", "bbr3", "vegas", "westwoodp", "htcp", "bic", "highspeed", "scalable", "veno",
+                  "illinois", "yeah", "hybla", "compound"),
+    "linux": ("reno", "cubic", "bbr", "vegas", "westwood", "htcp", "bic", "highspeed", "scalable", "veno", "illinois",
+              "yeah", "hybla"),
+}  # fmt: skip
+
+# Half of the flows have the controls that most hosts have.
+COMMON = ("cubic", "reno", "bbr")
+
+# Bytes of a full packet: segments of 1448 bytes with timestamps.
+PACKET = 1500
+
+# A guest is small. By default it would drop what arrives out of order when its sockets together hold a few megabytes, which
+# a machine does not.
+MEMORY = {"net.ipv4.tcp_mem": "8192 10240 12288"}
+
+# A case ends after about this many packets, or after this time, s.
+MOST_PACKETS, LONGEST_S, SHORTEST_S = 15_000, 20.0, 4.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A scenario with one measured flow, ``flow``, sent by the node ``a``.
+
+    Parameters
+    ----------
+    kind, stack
+        One of `KINDS` and of `STACKS`.
+    control
+        Congestion control of the measured flow, by its name in the stack.
+    rate_bps, base_rtt_s
+        Rate of the bottleneck; sum of the propagation delays there and back.
+    buffer_packets
+        Limit of the drop-tail queue in packets that wait; ``None`` for other disciplines.
+    discipline
+        Kind of the bottleneck's queue.
+    loss
+        Probability of random loss.
+    competitors
+        Number of flows beside the measured one.
+    scenario
+        The scenario.
+    """
+
+    kind: str
+    stack: str
+    control: str
+    rate_bps: float
+    base_rtt_s: float
+    buffer_packets: int | None
+    discipline: str
+    loss: float
+    competitors: int
+    scenario: Scenario
+    seed: int
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_control(self, control: str) -> Scenario:
+        """Return the scenario with another control of the measured flow."""
+        data = self.scenario.to_dict()
+        data["flows"][0] = _flow("flow", "a", self.stack, control, self.details.get("sysctl")) | {
+            name: value for name, value in data["flows"][0].items() if name in {"start", "source"}
+        }
+        return Scenario.of(data)
+
+
+def case(seed: int, number: int, *, stack: str = "linux", kind: str | None = None) -> Case:
+    """Return a case.
+
+    Rates and delays are log-uniform over 2 to 100 Mbit/s and 5 to 150 ms, buffers over 0.2 to 4 bandwidth-delay products,
+    losses over 0.01 to 1 %.
+
+    Parameters
+    ----------
+    seed, number
+        What it is drawn from.
+    stack
+        One of `STACKS`.
+    kind
+        One of `KINDS`; by default they take turns by their number.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such stack or kind.
+    """
+    if stack not in STACKS:
+        raise refusal("stack", stack, " or ".join(STACKS), names=STACKS)
+    chosen = KINDS[number % len(KINDS)] if kind is None else kind
+    if chosen not in KINDS:
+        raise refusal("kind", chosen, ", ".join(KINDS), names=KINDS)
+    draw = np.random.default_rng([seed, number, STACKS.index(stack), KINDS.index(chosen)])
+    rate = round(float(np.exp(draw.uniform(np.log(2e6), np.log(100e6)))), -3)
+    rtt = round(float(np.exp(draw.uniform(np.log(5e-3), np.log(150e-3)))), 5)
+    bdp = rate * rtt / 8 / PACKET
+    buffer = max(2, round(bdp * float(np.exp(draw.uniform(np.log(0.2), np.log(4.0))))))
+    control = str(draw.choice(CONTROLS[stack] if draw.random() < 0.5 else COMMON))
+    duration = float(np.clip(MOST_PACKETS * PACKET * 8 / rate, SHORTEST_S, LONGEST_S))
+    found: dict[str, Any] = {"details": {}, "loss": 0.0, "competitors": 0, "discipline": "droptail"}
+    queue, link_rate = _queue(chosen, rate, buffer, bdp, draw)
+    found["discipline"] = queue["kind"]
+    if chosen == "loss":
+        found["loss"] = round(float(np.exp(draw.uniform(np.log(1e-4), np.log(1e-2)))), 6)
+    sysctl = None
+    if chosen == "receiver":
+        window = int(max(8 * 1460, draw.uniform(0.2, 0.9) * (bdp + buffer) * 1448))
+        # Half of the receive buffer is the window (tcp_adv_win_scale = 1).
+        sysctl = {"net.ipv4.tcp_rmem": f"4096 {2 * window} {2 * window}"} if stack == "linux" else window
+        found["details"] = {"sysctl": sysctl, "window_bytes": window}
+    others = []
+    if chosen == "competitors":
+        found["competitors"] = int(draw.integers(1, 4))
+        others = [_competitor(place, duration, draw) for place in range(found["competitors"])]
+    flow = _flow("flow", "a", stack, control, sysctl) | {"source": {"kind": "greedy"}}
+    flow["start"] = f"{draw.uniform(0.0, 0.2) * duration:.3f} s" if chosen == "competitors" else "0 s"
+    scenario = Scenario.of(
+        {
+            "name": f"{chosen} {seed}-{number}",
+            "duration": f"{duration:.3f} s",
+            "rules": "linux",
+            "nodes": ["a", "c", "r", "b"],
+            "links": _links(link_rate, rtt, queue, found["loss"]),
+            "flows": [flow, *others],
+        }
+    )
+    limit = buffer if found["discipline"] == "droptail" else None
+    return Case(
+        kind=chosen, stack=stack, control=control, rate_bps=rate, base_rtt_s=rtt, buffer_packets=limit, scenario=scenario,
+        seed=seed * 1000 + number, **found,
+    )  # fmt: skip
+
+
+def _queue(
+    kind: str, rate: float, buffer: int, bdp: float, draw: np.random.Generator
+) -> tuple[dict[str, Any], float]:
+    """Return the queue of the bottleneck and the rate of its link, bit/s."""
+    if kind == "policer":
+        burst = int(max(15_000, draw.uniform(0.2, 2.0) * bdp * PACKET))
+        return {"kind": "policer", "rate": f"{rate:.0f} bit/s", "burst": f"{burst} bytes"}, 10 * rate
+    if kind in {"codel", "fqcodel", "pie"}:
+        return {"kind": kind} | ({"strict": True} if kind != "pie" else {}), rate
+    return {"kind": "droptail", "limit": f"{buffer} packets"}, rate
+
+
+def _links(rate: float, rtt: float, queue: Mapping[str, Any], loss: float) -> list[dict[str, Any]]:
+    """Return the links: fast ones around a bottleneck, which has half of the delay."""
+    fast = {"rate": "10 Gbit/s", "delay": "0 s"}
+    bottleneck: dict[str, Any] = {
+        "name": "bottleneck", "from": "r", "to": "b", "rate": f"{rate:.0f} bit/s", "delay": f"{rtt / 2 * 1e6:.3f} us",
+        "queue": queue,
+    }  # fmt: skip
+    if loss:
+        bottleneck["impairments"] = [{"kind": "bernoulli", "probability": loss}]
+    return [
+        {"name": "access", "from": "a", "to": "r", **fast},
+        {"name": "other-access", "from": "c", "to": "r", **fast},
+        bottleneck,
+        {"name": "back", "from": "b", "to": "r", "rate": "10 Gbit/s", "delay": f"{rtt / 2 * 1e6:.3f} us"},
+        {"name": "home", "from": "r", "to": "a", **fast},
+        {"name": "other-home", "from": "r", "to": "c", **fast},
+    ]
+
+
+def _flow(name: str, node: str, stack: str, control: str, limit: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": name, "from": node, "to": "b"}
+    if stack == "simulator":
+        tcp = {"congestion": control}
+        return made | {"tcp": tcp if limit is None else tcp | {"receive_buffer": f"{limit} bytes"}}
+    transport = {"name": "linux", "tree": "6.12", "congestion": control, "sysctl": MEMORY | (limit or {})}
+    return made | {"transport": transport}
+
+
+def _competitor(place: int, duration: float, draw: np.random.Generator) -> dict[str, Any]:
+    control = str(draw.choice(COMMON))
+    start = f"{draw.uniform(0.0, 0.3) * duration:.3f} s"
+    return _flow(f"other-{place + 1}", "c", "simulator", control, None) | {
+        "start": start,
+        "source": {"kind": "greedy"},
+    }
