@@ -66,7 +66,14 @@ fn segments(inputs: &[Input]) -> Vec<Segment> {
             to: ends[1 - own],
             seq,
             ack,
-            flags: Flags { syn: bit(0), ack: !bit(1), fin: bit(2), rst: bit(3), ece: bit(4), ..Flags::default() },
+            flags: Flags {
+                syn: bit(0),
+                ack: !bit(1),
+                fin: bit(2),
+                rst: bit(3),
+                ece: bit(4),
+                ..Flags::default()
+            },
             window: input.window,
             payload: input.payload.into(),
             options: Options {
