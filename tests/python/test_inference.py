@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -71,6 +72,16 @@ def test_a_full_queue_tells_rate_round_trip_time_buffer_and_algorithm(found):
     assert (found.discipline, found.kind) == ("droptail", "full queue")
     assert found.controls[0].control == found.control == "cubic"
     assert not found.is_of_none
+
+
+def test_the_capture_alone_tells_rate_round_trip_time_and_buffer(overflowing):
+    seen = read(overflowing)
+    one = estimate(seen)
+    assert one.rate_bps == pytest.approx(RATE, rel=1e-4)
+    assert one.base_rtt_s == pytest.approx(RTT, rel=1e-3)
+    assert (one.buffer_packets, one.has_overflowed) == (BUFFER, True)
+    # Without a handshake, the smallest round-trip time of data less its serialization is as good.
+    assert estimate(replace(seen, handshake_rtt_s=np.nan)).base_rtt_s == pytest.approx(RTT, rel=1e-3)
 
 
 def test_intervals_contain_the_truth_and_their_value(found):
