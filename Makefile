@@ -283,7 +283,7 @@ testbed-smoke: $(STAMPS)/engine $(STAMPS)/test-packages
 fuzz: export CARGO_PROFILE_RELEASE_DEBUG := 1
 fuzz:
 	@cargo +nightly fuzz --version >/dev/null || { echo "make fuzz needs a nightly toolchain and cargo-fuzz" >&2; exit 2; }
-	@mkdir -p fuzz/corpus/scenario fuzz/corpus/sender fuzz/corpus/link fuzz/corpus/packet fuzz/corpus/rings fuzz/corpus/vhost fuzz/corpus/capture
+	@mkdir -p fuzz/corpus/scenario fuzz/corpus/sender fuzz/corpus/link fuzz/corpus/packet fuzz/corpus/rings fuzz/corpus/vhost fuzz/corpus/capture fuzz/corpus/connections
 	cargo +nightly fuzz run --sanitizer none scenario fuzz/corpus/scenario fuzz/seeds/scenario examples -- \
 		-dict=fuzz/scenario.dict -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
 	cargo +nightly fuzz run --sanitizer none sender fuzz/corpus/sender fuzz/seeds/sender -- \
@@ -295,6 +295,8 @@ fuzz:
 	cargo +nightly fuzz run --sanitizer none rings fuzz/corpus/rings fuzz/seeds/rings -- \
 		-len_control=0 -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
 	cargo +nightly fuzz run --sanitizer none capture fuzz/corpus/capture fuzz/seeds/capture -- \
+		-len_control=0 -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
+	cargo +nightly fuzz run --sanitizer none connections fuzz/corpus/connections -- \
 		-len_control=0 -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
 	cargo +nightly fuzz run --sanitizer none vhost fuzz/corpus/vhost fuzz/seeds/vhost -- \
 		-len_control=0 -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)

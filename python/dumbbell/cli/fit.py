@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import sys
-import time
+from contextlib import nullcontext
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from dumbbell.cli.options import Json, Seed, Threads, folder
+from dumbbell.cli.progress import Words, running
 from dumbbell.cli.refusals import note, say, say_json
 from dumbbell.cli.tables import Column, print_table
-from dumbbell.durations import LINE_S
 from dumbbell.errors import refusal
 from dumbbell.files import make_folder, write_json, write_text
 from dumbbell.inference.fitted import Fit, fit
 from dumbbell.inference.whatif import ACCEPTED, WhatIf, checked
 from dumbbell.inference.written import NAMES, shown
+
+SIMULATIONS = Words("fitting", "simulations")
 
 SCENARIO, RECORD = "fitted.toml", "fit.json"
 
@@ -81,9 +73,9 @@ def explain_capture(
     changes = [_change(text) for text in what_if or ()]
     if output is not None:
         make_folder(output)
-    with _Progress(is_quiet=json_output) as told:
+    with nullcontext() if json_output else running(sys.stderr, words=SIMULATIONS) as told:
         names = None if controls is None else [name.strip() for name in controls.split(",")]
-        found = fit(capture, flow=flow, controls=names, seed=seed, threads=threads, progress=told)
+        found = fit(capture, flow=flow, controls=names, seed=seed, threads=threads, progress=told or False)
     predicted = [found.what_if(change) for change in changes]
     record = found.to_dict() | {"what_if": [one.to_dict() for one in predicted]}
     if output is not None:
@@ -134,33 +126,3 @@ def _line(prediction: dict[str, Any]) -> dict[str, str]:
     )
     name = f"{_QUANTITIES[prediction['name']]} [{unit}]"
     return {"name": name, "was": was, "value": value, "interval": f"{low} to {high}"}
-
-
-class _Progress:
-    """Shows simulations as a bar on a terminal, and as occasional lines in a log."""
-
-    def __init__(self, *, is_quiet: bool) -> None:
-        self._console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
-        self._has_lines = not is_quiet and not self._console.is_terminal
-        columns = (TextColumn("simulations"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
-                   TimeRemainingColumn())  # fmt: skip
-        disabled = is_quiet or self._has_lines
-        self._bar = Progress(*columns, console=self._console, disable=disabled, transient=True)
-        self._task = self._bar.add_task("simulations", total=None)
-        self._last = time.monotonic()
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
-    def __call__(self, done: int, total: int) -> None:
-        self._bar.update(self._task, completed=done, total=total)
-        now = time.monotonic()
-        if self._has_lines and now - self._last > LINE_S:
-            self._last = now
-            self._console.print(f"simulations: {done} of {total}")

@@ -1,4 +1,4 @@
-"""Progress of a single run, or of a file that is read: how much of it is done, and how long the rest takes."""
+"""Progress of a single run, of a file that is read, or of a fit: how much of it is done, and how long the rest takes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def running(
     is_at_most
         Whether the run may end earlier than its duration.
     words
-        What is done: `SIMULATED`, or `READ` of a file.
+        What is done: `SIMULATED`, `READ` of a file, or others.
 
     Yields
     ------
