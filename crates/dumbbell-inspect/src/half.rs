@@ -142,8 +142,8 @@ impl Half {
         self.rounds.on_handshake(start, end);
     }
 
-    /// A segment of its sender. Returns why it was sent, if it has data.
-    pub fn on_segment(&mut self, segment: &Segment, header: u32) -> Option<Kind> {
+    /// A segment of its sender.
+    pub fn on_segment(&mut self, segment: &Segment, header: u32) {
         let first = segment.seq.wrapping_add(u32::from(segment.flags.syn));
         let numbers = *self.numbers.get_or_insert_with(|| Numbers::beginning_at(first));
         let start = numbers.offset(first);
@@ -151,11 +151,8 @@ impl Half {
         if segment.flags.fin {
             self.fin = Some(end);
         }
-        if self.is_probe_of_receiver(segment, start) {
-            return None;
-        }
-        if segment.payload == 0 {
-            return None;
+        if self.is_probe_of_receiver(segment, start) || segment.payload == 0 {
+            return;
         }
         self.begun.get_or_insert(segment.at);
         self.moved = segment.at;
@@ -180,7 +177,6 @@ impl Half {
         self.counts.window_full += u64::from(state.is_window_full && !self.is_full);
         self.is_full = state.is_window_full;
         self.rounds.on_data(&state, was_empty, tail);
-        Some(kind)
     }
 
     /// A segment is full if its data and options fill the MSS [RFC 9293 §3.7.1].

@@ -230,7 +230,8 @@ pub fn inspect(
     }
     let (omitted, counts) = (connections.omitted, *reader.counts());
     let connections = connections.finish();
-    let chosen = connection.and_then(|number| number.checked_sub(1)).filter(|place| *place < connections.len());
+    let chosen =
+        connection.and_then(|number| number.checked_sub(1)).filter(|place| *place < connections.len());
     let chosen = chosen.map(|place| (place, connections[place].larger()));
     Ok(Inspection { connections, epoch: epoch.unwrap_or_default(), counts, omitted, chosen })
 }

@@ -27,7 +27,7 @@ PARAMETERS = (Column("parameter", "name"), Column("value (90 % interval)", "text
 CONTROLS = (Column("algorithm", "control"), Column("distance", "distance", digits=3),
             Column("relative\nlikelihood", "likelihood", digits=2))  # fmt: skip
 PREDICTIONS = (Column("quantity", "name"), Column("as it was", "was"), Column("with the change", "value"),
-               Column("90 % interval", "interval"))  # fmt: skip
+               Column("range over\nthese paths", "interval"))  # fmt: skip
 
 CaptureArgument = Annotated[
     Path,
@@ -67,7 +67,8 @@ def explain_capture(
     """Find the scenarios that explain a captured connection: path, losses, algorithm, each with its uncertainty.
 
     The capture is one of the sender. Candidates are simulated and compared with it; those that explain it equally well give
-    intervals of 90 %, and predict what another algorithm, buffer, queue or rate would have done. docs/fit.md says how, and
+    intervals of 90 %, and predict what another algorithm, buffer, queue or rate would have done, as a range over them that
+    leaves out the error of the model of an algorithm. docs/fit.md says how, and
     what a capture cannot tell.
     """
     changes = [_change(text) for text in what_if or ()]

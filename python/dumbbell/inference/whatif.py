@@ -21,7 +21,7 @@ ACCEPTED = "tcp=NAME, buffer=LIMIT, queue=KIND or rate=RATE"
 
 # Paths of the accepted set that predict, spread over it; and runs of each where something is random.
 MOST_PATHS, RUNS = 8, 3
-# Parts of the predictions below and above an interval of 90 %.
+# Parts of the predictions below and above the range that is given.
 TAILS = (0.05, 0.95)
 
 
@@ -36,7 +36,8 @@ class Prediction:
     as_it_was, value
         Medians over the accepted paths: as they are, and with the change.
     low, high
-        Interval of 90 % of the changed quantity.
+        The middle 90 % of the changed quantity over the paths that explain the capture. It is no confidence interval: the
+        error of the model of an algorithm is left out (``docs/fit.md``).
     """
 
     name: str

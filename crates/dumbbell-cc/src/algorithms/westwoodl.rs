@@ -12,8 +12,8 @@ use crate::bandwidth::AckCounter;
 use crate::probes::{BANDWIDTH, BASE_RTT};
 use crate::toolbox::RenoWindow;
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, SentSegment, Setup, Signal,
-    window_in,
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, SentSegment, Setup,
+    Signal, window_in,
 };
 use dumbbell_units::{Time, params};
 
