@@ -9,6 +9,9 @@ from dumbbell.inference.fitting import FAR, NONE_BEYOND, Explained, Search
 
 # A share of the time in which the application limited the sender that is worth a word.
 APPLICATION = 0.1
+# The calibration knows hosts that answer at once. On 69 captures of a running kernel, the base round-trip time was within
+# its interval in 3, although it was within 2 % in 68.
+HOSTS = "intervals: delays of real hosts are not in them; on real networks they are too narrow"
 # Below this many packets on the path, algorithms with small windows are alike.
 FEW_PACKETS = 12
 
@@ -53,4 +56,5 @@ def flags_of(search: Search, best: Explained, kind: str) -> tuple[str, ...]:
         )
     elif best.distance > FAR:
         made.append("the nearest scenario is not near: intervals are less reliable")
+    made.append(HOSTS)
     return tuple(made)
