@@ -12,11 +12,25 @@ const MOST_REMOVALS: usize = 60;
 /// Removes what the parser rejects until it accepts the rest. Returns the scenario and the number of removals; `None`
 /// if nothing usable is left.
 pub fn repair(value: &mut Value) -> Option<(Scenario, usize)> {
+    state_environment_of_ticks(value);
     // What is wrong with a link or a flow by itself is found without reading all others again.
     let of_links = repair_elements::<LinkSpec>(value, "links");
     let of_flows = repair_elements::<FlowSpec>(value, "flows");
     let (scenario, removals) = repair_by(value, Scenario::from_value)?;
     Some((scenario, of_links + of_flows + removals))
+}
+
+/// Only senders of Linux have ticks: one that states them and no environment is of Linux.
+fn state_environment_of_ticks(value: &mut Value) {
+    let Some(Value::Array(flows)) = value.get_mut("flows") else { return };
+    for tcp in flows.iter_mut().filter_map(|flow| flow.get_mut("tcp")) {
+        if let Value::Object(members) = tcp
+            && members.contains_key("hz")
+            && !members.contains_key("rules")
+        {
+            members.insert("rules".to_owned(), "linux".into());
+        }
+    }
 }
 
 fn repair_elements<T: Field>(value: &mut Value, list: &str) -> usize {

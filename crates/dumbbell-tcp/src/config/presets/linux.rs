@@ -22,17 +22,16 @@ use dumbbell_cc::{
 };
 use dumbbell_units::{Bytes, Time, Window};
 
+/// Tick of the clock by default: 250 Hz.
+const TICK: Time = Time(4_000_000);
+
 pub(super) fn defaults() -> TcpParams {
     TcpParams {
         recovery: sack(),
         mss: Bytes(1448),
         headers: Headers { data: Bytes(52), ack: Bytes(52), sack_block: Bytes(8) },
         initial_window: Window::Segments(10.0),
-        timer: TimerSpec::Linux(LinuxTimer {
-            tick: Time(4_000_000),
-            requests: true,
-            ..LinuxTimer::default()
-        }),
+        timer: TimerSpec::Linux(LinuxTimer { tick: TICK, requests: true, ..LinuxTimer::default() }),
         timestamps: true,
         delayed_ack: DelayedAck::On(DelayedAckParams {
             timer: Time(40_000_000),
@@ -63,8 +62,10 @@ pub(super) fn set_tick(params: &mut TcpParams, tick: Time) {
     if let RecoverySpec::Rack(rack) = &mut params.recovery {
         rack.reo_timer_tick = tick;
     }
-    if let AlgorithmSpec::Cubic(cubic) = &mut params.congestion {
-        cubic.tick = tick;
+    match &mut params.congestion {
+        AlgorithmSpec::Cubic(cubic) => cubic.tick = tick,
+        AlgorithmSpec::WestwoodLinux(westwood) => westwood.tick = tick,
+        _ => {}
     }
 }
 
@@ -75,7 +76,7 @@ fn sack() -> RecoverySpec {
         prr_base: PrrBase::Window,
         reo_wnd_mult_max: 255,
         reo_timer_slack: Time(2_000_000),
-        reo_timer_tick: Time(4_000_000),
+        reo_timer_tick: TICK,
         dsack_after_reordering: true,
         pto_slack: Time(2_000_000),
         frto: Frto::Linux,
@@ -107,6 +108,7 @@ pub(super) fn adapt(params: &mut TcpParams) {
         AlgorithmSpec::Dctcp(dctcp) => *dctcp = DctcpParams::linux(),
         AlgorithmSpec::Scalable(scalable) => *scalable = ScalableParams::linux(),
         AlgorithmSpec::Htcp(htcp) => *htcp = HtcpParams::linux(),
+        AlgorithmSpec::WestwoodLinux(westwood) => westwood.tick = TICK,
         AlgorithmSpec::HighSpeed(highspeed) => highspeed.whole_increase = true,
         AlgorithmSpec::Veno(veno) => veno.samples = VenoSamples::Ack,
         AlgorithmSpec::Vegas(_)
