@@ -258,7 +258,12 @@ def test_the_rest_of_a_run_takes_its_recent_pace():
 
 def test_progress_in_words():
     clock, pace = progress._Clock(), progress.Pace()
-    assert progress._progress(clock, pace, 1.0, False) == "starting"
+    assert progress._progress(clock, pace, 1.0, progress.SIMULATED, is_at_most=False) == "starting"
     clock(25.0, 100.0)
-    assert progress._progress(clock, pace, 10.0, False) == "25 of 100 s simulated, 30 s left"
-    assert progress._progress(clock, progress.Pace(), 10.0, True).endswith("at most 30 s left")
+    assert (
+        progress._progress(clock, pace, 10.0, progress.SIMULATED, is_at_most=False)
+        == "25 of 100 s simulated, 30 s left"
+    )
+    assert progress._progress(clock, progress.Pace(), 10.0, progress.SIMULATED, is_at_most=True).endswith(
+        "at most 30 s left"
+    )
