@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -55,6 +55,8 @@ ENDS = {
     "completed": "everything that was written is acknowledged",
     "given_up": "the stack has given the connection up",
 }
+
+NOTHING = "no entries: the sender learned and did nothing"
 
 NEVER_SHOWN = ("SACK and duplicate ACKs", "timers", "why something was sent again")
 """What no stack of others shows."""
@@ -233,10 +235,8 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return the entries as a table of text."""
-        width = max((len(line.kind) for line in self.lines), default=0)
-        rows = [f"{line.time_s:.6f} s  {line.kind:<{width}}  {line.text}".rstrip() for line in self.lines]
         head = [self.title, self.not_shown] if self.unknown else [self.title]
-        return "\n".join([*head, *(rows or ["no entries: the sender learned and did nothing"])])
+        return "\n".join([*head, *written(self.lines)])
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.flow!r}: {len(self)} entries, print() or save() it>"
@@ -329,12 +329,19 @@ class Explanation:
         return f"{name} {texts[0]} → {texts[1]} {unit}".rstrip()
 
 
+def written(lines: Sequence[Line]) -> list[str]:
+    """Return entries as lines of text, or that there are none."""
+    width = max((len(line.kind) for line in lines), default=0)
+    rows = [f"{line.time_s:.6f} s  {line.kind:<{width}}  {line.text}".rstrip() for line in lines]
+    return rows or [NOTHING]
+
+
 def explain(run: Explained, flow: str, at: str | None, window: str | None) -> Explanation:
     """Return what the sender of a flow learned and did around a time; see `Run.why`."""
     import pyarrow as pa
 
     place = _found(run, flow)
-    first, last, at_ns = _window(run, at, window)
+    first, last, at_ns = part(run.simulated_s, at, window, "the run")
     external.prepare([run.scenario])
     repeated = _engine.run(
         run.scenario.stated, run.seed, run.run, control.factory, journal=(place, first, last)
@@ -390,16 +397,31 @@ def _found(run: Explained, name: str) -> int:
     return place
 
 
-def _window(run: Explained, at: str | None, window: str | None) -> tuple[int, int, int | None]:
-    """Return the first and the last nanosecond of the entries, and the time asked for."""
-    end = round(run.simulated_s * 1e9)
+def part(end_s: float, at: str | None, window: str | None, whole: str) -> tuple[int, int, int | None]:
+    """Return the first and the last nanosecond of the part of a whole around a time, and that time.
+
+    Parameters
+    ----------
+    end_s
+        When the whole ends, s; it begins at 0.
+    at, window
+        The time and the width of the part, as text; without a time all of it.
+    whole
+        What the part is of, such as ``the run``.
+
+    Raises
+    ------
+    ScenarioError
+        A text is no time, or the time is not within the whole.
+    """
+    end = round(end_s * 1e9)
     if at is None:
         if window is not None:
             raise refusal("window", window, "`at` to be given as well")
         return 0, end, None
     at_ns = nanoseconds(at, "at")
     if at_ns > end:
-        raise refusal("at", at, f"a time within the run, which ends after {written_time(end)}")
+        raise refusal("at", at, f"a time within {whole}, which ends after {written_time(end)}")
     width = nanoseconds(DEFAULT_WINDOW if window is None else window, "window")
     if width == 0:
         raise refusal("window", window, "a time above 0")

@@ -13,7 +13,7 @@ from command_line import invoke, refused
 from dumbbell import Scenario, ScenarioError
 from dumbbell.inference import calibration, distance, truth
 from dumbbell.inference.estimate import estimate, mode
-from dumbbell.inference.fitted import fit, proportion
+from dumbbell.inference.fitted import fit, fit_connection, proportion
 from dumbbell.inference.fitting import CONTROLS
 from dumbbell.inference.measuring import calibrated
 from dumbbell.inference.path import Ends, Path
@@ -161,6 +161,20 @@ def test_the_distance_of_a_flow_from_itself_is_zero(overflowing):
     assert distance.distance(shape, None, RTT) == 1.0
 
 
+def test_the_nearest_simulation_lies_over_the_capture(found):
+    panels = {panel.title: panel.series for panel in found.plot().panels}
+    seen, simulated = panels["retransmissions"]["capture"], panels["retransmissions"]["simulation"]
+    assert seen[1][-1] == simulated[1][-1] > 0
+    goodput = panels["goodput"]
+    assert np.allclose(goodput["capture"][1], goodput["simulation"][1], rtol=0.02)
+
+
+def test_a_fit_of_arrays_has_nothing_to_lie_over(overflowing):
+    seen = read(overflowing, 1)
+    with pytest.raises(ScenarioError, match=r"capture: none is not accepted; expected a fit of a capture"):
+        fit_connection(seen, controls=FEW, progress=False).plot()
+
+
 def test_what_if_is_what_a_run_with_the_change_reaches(folder, found):
     predicted = found.what_if({"tcp": "bbr"})
     _, real = captured(folder, "changed", "bbr")
@@ -266,6 +280,8 @@ def test_the_command_prints_and_writes_what_was_found(overflowing, tmp_path):
     assert record["what_if"][0]["changes"] == {"tcp": "bbr"}
     assert json.loads((tmp_path / "fit.json").read_text(encoding="utf-8")) == record
     Scenario.from_toml(tmp_path / "fitted.toml")
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert all(text in page for text in ("Capture and simulation", "what if tcp=bbr", "base round-trip time"))
     shown = invoke("fit", overflowing, "--controls", "cubic", "--what-if", "buffer=1 BDP").stdout
     assert "bottleneck: droptail" in shown
     assert "what if buffer=1 BDP" in shown

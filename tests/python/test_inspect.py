@@ -257,7 +257,7 @@ def test_what_is_no_capture_is_refused(tmp_path):
 
 def test_a_capture_is_no_side_of_a_comparison(bulk):
     with pytest.raises(
-        ScenarioError, match=r"is a capture, which is of no scenario; .* dumbbell inspect reads captures"
+        ScenarioError, match=r"is a capture, which is of no scenario; .* is compared with another one"
     ):
         dumbbell.compare(bulk[1], scenario(), progress=False)
 

@@ -9,6 +9,7 @@ import typer
 
 from dumbbell import permission
 from dumbbell.arguments import LARGEST_SEED
+from dumbbell.cli.inspect import connection_number, read_capture
 from dumbbell.cli.options import Allow, Json, Threads, folder
 from dumbbell.cli.refusals import note, say, say_json
 from dumbbell.cli.settings import changes
@@ -18,6 +19,8 @@ from dumbbell.comparison.sides import given
 from dumbbell.comparison.text import at, counted, interval, methods, title, value
 from dumbbell.errors import refusal
 from dumbbell.files import make_folder
+from dumbbell.inspection.compared import ONE_EACH
+from dumbbell.inspection.recognized import is_capture
 from dumbbell.scenario import Scenario
 
 CHANGES = (Column("field", "field"), Column("A", "a"), Column("B", "b"))
@@ -27,13 +30,15 @@ RESULTS = (
     Column("B − A", "difference"), Column("90 % interval", "interval"), Column("runs", "runs"), Column("finding", "finding"),
 )  # fmt: skip
 
+CAPTURED = (Column("quantity", "quantity"), Column("A", "a"), Column("B", "b"), Column("B − A", "difference"))
+
 
 def compare_sides(
     a: Annotated[
         Path,
         typer.Argument(
             metavar="A",
-            help="Scenario or campaign file, or a folder of saved runs.",
+            help="Scenario or campaign file, a folder of saved runs, or a capture.",
             show_default=False,
         ),
     ],
@@ -64,6 +69,14 @@ def compare_sides(
     percentiles: Annotated[
         bool, typer.Option("--percentiles", help="Record every delay, for percentiles over all runs.")
     ] = False,
+    flow: Annotated[
+        str | None,
+        typer.Option(
+            "--flow",
+            metavar="N[,N]",
+            help="Numbers of the connections of A and B in captures; default: the largest ones.",
+        ),
+    ] = None,
     threads: Threads = None,
     output: Annotated[
         Path | None, folder("--output", "Write a page with curves and tables to this folder.")
@@ -75,8 +88,20 @@ def compare_sides(
 
     A scenario is run. A campaign file stands for its completed runs, and a folder for the runs that were saved there. Runs
     with the same seed and number are pairs where both sides draw the same random numbers. docs/compare.md says how.
+
+    Two captures are compared connection by connection: what was measured, and curves over each other (docs/captures.md).
     """
     permission.allow(*allow or ())
+    if is_capture(a) and b is not None and is_capture(b):
+        stated = {"--with": changed, "--runs": runs, "--seed": seed, "--percentiles": percentiles or None,
+                  "--threads": threads}  # fmt: skip
+        for name, given_value in stated.items():
+            if given_value is not None:
+                raise refusal(name, str(given_value), "none with captures, which are no simulations")
+        _compare_captures(a, b, flow, output, json_output)
+        return
+    if flow is not None:
+        raise refusal("--flow", flow, "none: it chooses connections of two captures")
     first: Path | Scenario = a
     second: Path | Scenario
     names = [str(a), str(a if b is None else b)]
@@ -106,6 +131,39 @@ def compare_sides(
         say_json(found.to_dict(), indent=2)
     else:
         _print(found)
+
+
+def _compare_captures(a: Path, b: Path, flow: str | None, output: Path | None, json_output: bool) -> None:
+    numbers: list[int | None] = [None, None]
+    if flow is not None:
+        listed = [connection_number(text.strip()) for text in flow.split(",")]
+        if len(listed) > 2:
+            raise refusal("--flow", flow, "one number, or that of A and that of B")
+        numbers = [listed[0], listed[-1]]
+    if output is not None:
+        make_folder(output)
+    first, second = (
+        read_capture(place, number or _largest(place)) for place, number in zip((a, b), numbers, strict=True)
+    )
+    found = first.compare(second)
+    if output is not None:
+        note(f"wrote {found.save(output)}")
+    if json_output:
+        say_json(found.to_dict(), indent=2)
+        return
+    for side, name in zip("AB", found.names, strict=True):
+        say(f"{side}: {name}")
+    keys = [column.key for column in CAPTURED]
+    print_table(CAPTURED, [dict(zip(keys, row.texts, strict=True)) for row in found.rows])
+    say(ONE_EACH)
+
+
+def _largest(capture: Path) -> int:
+    """Return the number of the largest connection of a capture."""
+    number: int | None = read_capture(capture, None).largest
+    if number is None:
+        raise refusal("capture", str(capture), "a capture with a TCP connection")
+    return number
 
 
 def _scenario(path: Path) -> Scenario:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,12 +16,14 @@ from dumbbell.cli.tables import Column, print_table
 from dumbbell.errors import refusal
 from dumbbell.files import make_folder, write_json, write_text
 from dumbbell.inference.fitted import Fit, fit
+from dumbbell.inference.page import page
+from dumbbell.inference.told import changed, lines
 from dumbbell.inference.whatif import ACCEPTED, WhatIf, checked
 from dumbbell.inference.written import NAMES, shown
 
 SIMULATIONS = Words("fitting", "simulations")
 
-SCENARIO, RECORD = "fitted.toml", "fit.json"
+SCENARIO, RECORD, PAGE = "fitted.toml", "fit.json", "index.html"
 
 PARAMETERS = (Column("parameter", "name"), Column("value (90 % interval)", "text"))
 CONTROLS = (Column("algorithm", "control"), Column("distance", "distance", digits=3),
@@ -50,7 +52,10 @@ ControlsOption = Annotated[
 ]
 OutputOption = Annotated[
     Path | None,
-    folder("--output", f"Write the scenario ({SCENARIO}) and all numbers ({RECORD}) to this folder."),
+    folder(
+        "--output",
+        f"Write a page ({PAGE}), the scenario ({SCENARIO}) and all numbers ({RECORD}) to this folder.",
+    ),
 ]
 
 
@@ -82,7 +87,8 @@ def explain_capture(
     if output is not None:
         write_text(output / SCENARIO, found.to_toml())
         write_json(output / RECORD, record)
-        note(f"wrote {output / SCENARIO} and {RECORD}")
+        write_text(output / PAGE, page(found, predicted))
+        note(f"wrote {output / PAGE}, {SCENARIO} and {RECORD}")
     if json_output:
         say_json(record, indent=2)
     else:
@@ -111,19 +117,6 @@ def _print(found: Fit, predicted: list[WhatIf]) -> None:
     for text in found.flags:
         say(f"- {text}")
     for one in predicted:
-        say("what if " + ", ".join(f"{key}={value}" for key, value in one.changes.items()))
-        print_table(PREDICTIONS, [_line(vars(each)) for each in one.predictions])
-
-
-_UNITS = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "fraction": (100.0, "%")}
-_QUANTITIES = {"goodput_bps": "goodput", "queueing_s": "queueing time, mean", "retransmitted": "segments retransmitted",
-               "completion_s": "completion time"}  # fmt: skip
-
-
-def _line(prediction: dict[str, Any]) -> dict[str, str]:
-    factor, unit = _UNITS[prediction["unit"]]
-    was, value, low, high = (
-        f"{prediction[name] * factor:.4g}" for name in ("as_it_was", "value", "low", "high")
-    )
-    name = f"{_QUANTITIES[prediction['name']]} [{unit}]"
-    return {"name": name, "was": was, "value": value, "interval": f"{low} to {high}"}
+        say(changed(one))
+        keys = [column.key for column in PREDICTIONS]
+        print_table(PREDICTIONS, [dict(zip(keys, line, strict=True)) for line in lines(one)])

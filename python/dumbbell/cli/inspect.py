@@ -13,6 +13,7 @@ from dumbbell.cli.options import Json, folder
 from dumbbell.cli.progress import READ, running
 from dumbbell.cli.refusals import note, say, say_json
 from dumbbell.cli.tables import Column, print_table
+from dumbbell.errors import refusal
 from dumbbell.exports import write_tables
 from dumbbell.files import make_folder, prepare
 from dumbbell.inspection import Captured, Inspection, inspect
@@ -88,11 +89,11 @@ def inspect_capture(
     docs/captures.md says how to make a capture, what the columns are, and how a limit is recognized.
     """
     _prepare(output, parquet, csv, plot)
-    everything = _read(capture, None) if flow is None or output is not None else None
+    everything = read_capture(capture, None) if flow is None or output is not None else None
     shown = None
     if flow is not None or plot is not None or output is not None:
         number = flow if flow is not None or everything is None else everything.largest
-        shown = None if number is None else _read(capture, number)
+        shown = None if number is None else read_capture(capture, number)
     result: Inspection | Captured | None = shown if flow is not None else everything
     if result is None:
         raise AssertionError("one of both was read")
@@ -128,7 +129,14 @@ def _prepare(output: Path | None, parquet: Path | None, csv: Path | None, plot: 
         prepare(page)
 
 
-def _read(capture: Path, flow: int | None) -> Any:
+def connection_number(text: str) -> int:
+    """Return the number of a connection that an option states."""
+    if not text.isdecimal():
+        raise refusal("--flow", text, "the number of a connection, from 1, as dumbbell inspect lists them")
+    return int(text)
+
+
+def read_capture(capture: Path, flow: int | None) -> Any:
     """Read a capture, with its progress in MB."""
     with running(sys.stderr, words=READ) as reached:
         return inspect(capture, flow, lambda read, size: reached(read / 1e6, (size or 0) / 1e6))

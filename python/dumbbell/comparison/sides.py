@@ -16,6 +16,7 @@ from dumbbell.campaign import Campaign
 from dumbbell.documents import toml_of
 from dumbbell.errors import ScenarioError, refusal
 from dumbbell.files import read_input
+from dumbbell.inspection.recognized import is_capture
 from dumbbell.runs import Job, Runs, RunTables
 from dumbbell.saved import is_saved
 from dumbbell.scenario import LARGEST_FILE_BYTES, Scenario
@@ -24,9 +25,6 @@ ACCEPTED = (
     "a scenario, the name of a scenario or campaign file, a folder of saved runs, a Run, several of them, "
     "Runs, or a Campaign"
 )
-
-CAPTURES = (b"\n\r\r\n", b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2<M", b"M<\xb2\xa1")
-"""How captures begin: pcapng, and pcap in either byte order."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,10 +100,10 @@ def _of_path(path: Path, field: str) -> Given:
                 problem="is a folder without saved runs; accepted: one with them, or a file",
             )
         return Given(name=str(path), runs=Runs.load(path).only_completed())
-    content = read_input(path, LARGEST_FILE_BYTES + 1)
-    if content.startswith(CAPTURES):
-        accepted = "a side whose scenario is known; dumbbell inspect reads captures"
+    if is_capture(path):
+        accepted = "a side whose scenario is known; a capture is compared with another one (docs/captures.md)"
         raise refusal(field, str(path), accepted, problem="is a capture, which is of no scenario")
+    content = read_input(path, LARGEST_FILE_BYTES + 1)
     is_json = path.suffix.lower() == ".json"
     if not is_json and "base" in _keys(content, path):
         return _of_campaign(Campaign.from_toml(path), str(path))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +20,15 @@ from dumbbell.inference.connection import Connection
 from dumbbell.inference.estimate import Estimate
 from dumbbell.inference.fitting import CONTROLS, NONE_BEYOND, Explained, Likely, Search, accepted, likely
 from dumbbell.inference.flags import flags_of
-from dumbbell.inference.path import Ends
+from dumbbell.inference.path import SENDER, Ends
 from dumbbell.inference.reading import read
 from dumbbell.inference.whatif import WhatIf, what_if
 from dumbbell.inference.written import to_toml
+from dumbbell.inspection.captured import Captured
+from dumbbell.inspection.overlaid import overlay
+from dumbbell.inspection.reading import inspect
+from dumbbell.plots.picture import Picture
+from dumbbell.runs import run
 from dumbbell.scenario import Scenario
 from dumbbell.watched import watched
 
@@ -62,6 +69,8 @@ class Fit:
         Number of simulations.
     seed, threads
         Of the simulations.
+    capture, flow
+        Where the connection was read; ``None`` if its arrays were given.
     """
 
     scenario: Scenario
@@ -78,6 +87,8 @@ class Fit:
     simulations: int
     seed: int = 1
     threads: int | None = None
+    capture: Path | None = None
+    flow: int = 1
 
     @property
     def discipline(self) -> str:
@@ -112,6 +123,40 @@ class Fit:
         """
         loss = self.intervals["loss"].value if "loss" in self.intervals else 0.0
         return what_if(self.accepted, self.ends, loss, changes, self.seed, self.threads)
+
+    def simulated(self) -> Captured:
+        """Return the flow that is nearest to the captured one, as a capture of its sender shows it.
+
+        The losses that the fit repeats are where they were in the capture, and what is random is as in the nearest of its
+        simulations.
+        """
+        best = self.accepted[0]
+        scenario = best.path.scenario(self.ends, best.control, probed=False)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "simulated.pcapng"
+            run(scenario, seed=self.seed, run=best.run, pcap=file, node=SENDER)
+            return inspect(file, 1)
+
+    def plot(self, *, style: str | None = None) -> Picture:
+        """Return the captured flow and the nearest simulated one over each other.
+
+        Parameters
+        ----------
+        style
+            As of `dumbbell.Run.plot`.
+
+        Raises
+        ------
+        ScenarioError
+            The fit has no capture, or there is no such style.
+        OSError
+            The capture cannot be read.
+        """
+        if self.capture is None:
+            raise refusal("capture", "none", "a fit of a capture: it is drawn beside it", quoted=False)
+        seen = inspect(self.capture, self.flow)
+        title = f"{self.capture.name}, connection {self.flow}, and {self.control} on the fitted path"
+        return overlay({"capture": seen, "simulation": self.simulated()}, title=title, style=style)
 
     def to_toml(self) -> str:
         """Return the scenario as TOML, with the intervals and what the capture cannot tell as comments."""
@@ -179,9 +224,10 @@ def fit(
     OSError
         The file cannot be read.
     """
-    return fit_connection(
+    found = fit_connection(
         read(capture, flow), controls=controls, seed=seed, threads=threads, progress=progress
     )
+    return replace(found, capture=Path(capture), flow=flow)
 
 
 def fit_connection(

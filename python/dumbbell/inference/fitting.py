@@ -52,12 +52,15 @@ class Explained:
         As `dumbbell.inference.distance.distance` defines it.
     cost
         What is added for losses that are repeated instead of explained.
+    run
+        Number of the replication, the nearest of several where something is random.
     """
 
     path: Path
     control: str
     distance: float
     cost: float = 0.0
+    run: int = 0
 
     @property
     def score(self) -> float:
@@ -143,10 +146,11 @@ class Search:
         flat = [candidate for group in groups for candidate in group]
         self._planned += sum(candidate not in self.simulator.known for candidate in flat)
         self.simulator.distances(flat)
+        nearest = [min(group, key=lambda one: self.simulator.known[one]) for group in groups]
         return [
-            Explained(path=one.path, control=control, cost=one.cost,
-                      distance=min(self.simulator.known[candidate] for candidate in group))
-            for (one, control), group in zip(pairs, groups, strict=True)
+            Explained(path=one.path, control=control, cost=one.cost, distance=self.simulator.known[candidate],
+                      run=candidate.run)
+            for (one, control), candidate in zip(pairs, nearest, strict=True)
         ]  # fmt: skip
 
     def _tell(self, done: int) -> None:

@@ -6,10 +6,18 @@
     One connection: its row, its traces, its phases.
 `told`
     What is found, in words.
+`events`
+    What the sender learned and did around a time.
 `shown`
     What pictures and pages need of it.
 `pictures`
     Data in flight, round-trip times, goodput and retransmissions over time.
+`recognized`
+    Whether a file is a capture.
+`compared`
+    Two connections beside each other.
+`overlaid`
+    Several connections over each other.
 `page`
     A report.
 

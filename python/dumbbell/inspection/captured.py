@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dumbbell.errors import refusal
 from dumbbell.exports import Exported
 from dumbbell.files import plain
 from dumbbell.frames import frame
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from dumbbell.inspection.compared import CapturedComparison
+    from dumbbell.inspection.events import CapturedEvents
     from dumbbell.plots.picture import Picture
 
 USUAL_SEGMENT = 1448
@@ -205,6 +208,35 @@ class Captured(Exported):
         if self.omitted:
             listed.append(f"{self.omitted} segments of the end are counted, and missing in the traces.")
         return listed
+
+    def why(self, *, at: str | None = None, window: str | None = None) -> CapturedEvents:
+        """Return what the sender learned and did around a time, as far as the capture shows it.
+
+        Parameters
+        ----------
+        at
+            Time since the first packet of the capture, such as ``"12.3 s"``; all of the connection by default.
+        window
+            Width of the part around it; 200 ms by default.
+
+        Raises
+        ------
+        ScenarioError
+            A text is no time, or the time is after the end of the connection.
+        """
+        from dumbbell.inspection.events import why
+
+        return why(self, self.row["start_s"] + self.row["duration_s"], at, window)
+
+    def compare(self, other: Captured) -> CapturedComparison:
+        """Return this connection, A, beside another one, B: columns, their differences and curves over each other."""
+        from dumbbell.inspection.compared import CapturedComparison
+
+        if not isinstance(other, Captured):
+            raise refusal(
+                "other", type(other).__name__, "a connection, as inspect(path, flow) returns", quoted=False
+            )
+        return CapturedComparison(a=self, b=other)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a page: a file whose name ends in ``.html``, or a folder, which also gets ``inspection.json``.

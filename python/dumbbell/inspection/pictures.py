@@ -33,7 +33,7 @@ def picture(found: Shown, quantity: str | None, style: str | None) -> Picture:
     sheet_of(style)
     title = f"{found.path.name}, connection {found.number}: {found.name}"
     if quantity is None:
-        panels = [_flight(found), _rtt(found), _goodput(found), _retransmissions(found)]
+        panels = [flight(found), rtt(found), goodput(found), _retransmissions(found)]
         return Picture(panels=[panel for panel in panels if panel.series], title=title, style=style)
     if quantity not in found.traces:
         accepted = ", ".join(found.traces)
@@ -60,7 +60,8 @@ def _panel(title: str, series: dict[str, Curve], label: str, unit: str | None, *
     )
 
 
-def _flight(found: Shown) -> Panel:
+def flight(found: Shown) -> Panel:
+    """Return the data in flight, and the receive window where it is near."""
     series = {"in flight": _curve(found, "flight_size")}
     window = _curve(found, "receive_window")
     highest = float(np.nanmax(series["in flight"][1], initial=0.0))
@@ -70,12 +71,13 @@ def _flight(found: Shown) -> Panel:
     return _panel("data in flight", series, "data in flight", "segments", steps=True)
 
 
-def _rtt(found: Shown) -> Panel:
+def rtt(found: Shown) -> Panel:
+    """Return round-trip times."""
     time, value = _curve(found, "rtt")
     return _panel("round-trip time", {"RTT": (time, value * 1e3)}, "RTT", "ms", steps=False)
 
 
-def _goodput(found: Shown) -> Panel:
+def goodput(found: Shown) -> Panel:
     """Return the rate of data that arrives, also behind a hole."""
     time = found.acks["time_s"].to_numpy(dtype=float)
     delivered = found.acks["delivered"].to_numpy(dtype=float)
@@ -88,6 +90,12 @@ def _rate(time: NDArray[np.float64], delivered: NDArray[np.float64]) -> Curve:
         return np.array([]), np.array([])
     edges = np.linspace(time[0], time[-1], min(GOODPUT_WINDOWS, len(time) - 1) + 1)
     return (edges[:-1] + edges[1:]) / 2.0, arriving(time, delivered, edges, np.inf) / 1e6
+
+
+def retransmitted(found: Shown) -> Panel:
+    """Return the number of retransmissions so far, of all kinds."""
+    series = {"retransmitted": _curve(found, "retransmissions")}
+    return _panel("retransmissions", series, "retransmissions so far", None, steps=True)
 
 
 def _retransmissions(found: Shown) -> Panel:
