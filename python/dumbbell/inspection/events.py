@@ -75,8 +75,9 @@ class CapturedEvents:
         return f"<Events of connection {self.connection.number}: {len(self)} entries, print() it>"
 
     def _within(self, table: Any, column: str = "time_s") -> list[dict[str, Any]]:
-        first, last = self.window_s
-        time = table[column]
+        # In whole nanoseconds, as the capture has them.
+        first, last = (round(end * 1e9) for end in self.window_s)
+        time = (table[column] * 1e9).round()
         found: list[dict[str, Any]] = table[(time >= first) & (time <= last)].to_dict("records")
         return found
 
