@@ -169,7 +169,8 @@ impl Half {
         let row = self.counts.segments as usize - 1;
         if let Some(series) = &mut self.series {
             let (at, bytes) = (segment.at, segment.payload);
-            series.segment(SegmentRow { at, offset: start, bytes, kind, spurious: false });
+            let clock = segment.options.timestamps.map(|(clock, _)| clock);
+            series.segment(SegmentRow { at, offset: start, bytes, kind, spurious: false, clock });
         }
         self.send(segment, (start, end), kind, row);
         let tail = self.tail(segment);

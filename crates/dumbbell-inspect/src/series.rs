@@ -19,6 +19,8 @@ pub struct SegmentRow {
     pub kind: Kind,
     /// It was sent again, and the receiver had it already.
     pub spurious: bool,
+    /// Clock of the sender in its option of timestamps, in ticks.
+    pub clock: Option<u32>,
 }
 
 /// A segment of the receiver, and the state of the sender after it.

@@ -152,6 +152,7 @@ impl Inspection {
             ("bytes", whole(rows.iter().map(|row| Some(row.bytes.into())))),
             ("kind", texts(rows.iter().map(|row| Kind::name(row.kind)))),
             ("spurious", flags(rows.iter().map(|row| row.spurious))),
+            ("clock", whole(rows.iter().map(|row| row.clock.map(u64::from)))),
         ])
     }
 

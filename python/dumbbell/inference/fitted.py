@@ -20,7 +20,7 @@ from dumbbell.inference.connection import Connection
 from dumbbell.inference.estimate import Estimate
 from dumbbell.inference.fitting import CONTROLS, NONE_BEYOND, Explained, Likely, Search, accepted, likely
 from dumbbell.inference.flags import flags_of
-from dumbbell.inference.path import SENDER, Ends
+from dumbbell.inference.path import RECEIVER, SENDER, Ends
 from dumbbell.inference.reading import read
 from dumbbell.inference.whatif import WhatIf, what_if
 from dumbbell.inference.written import to_toml
@@ -124,8 +124,8 @@ class Fit:
         loss = self.intervals["loss"].value if "loss" in self.intervals else 0.0
         return what_if(self.accepted, self.ends, loss, changes, self.seed, self.threads)
 
-    def simulated(self) -> Captured:
-        """Return the flow that is nearest to the captured one, as a capture of its sender shows it.
+    def simulated(self, at: str = SENDER) -> Captured:
+        """Return the flow that is nearest to the captured one, as a capture at its sender or receiver shows it.
 
         The losses that the fit repeats are where they were in the capture, and what is random is as in the nearest of its
         simulations.
@@ -134,7 +134,7 @@ class Fit:
         scenario = best.path.scenario(self.ends, best.control, probed=False)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "simulated.pcapng"
-            run(scenario, seed=self.seed, run=best.run, pcap=file, node=SENDER)
+            run(scenario, seed=self.seed, run=best.run, pcap=file, node=at)
             return inspect(file, 1)
 
     def plot(self, *, style: str | None = None) -> Picture:
@@ -155,8 +155,9 @@ class Fit:
         if self.capture is None:
             raise refusal("capture", "none", "a fit of a capture: it is drawn beside it", quoted=False)
         seen = inspect(self.capture, self.flow)
+        at = RECEIVER if seen.row["captured_at"] == RECEIVER else SENDER
         title = f"{self.capture.name}, connection {self.flow}, and {self.control} on the fitted path"
-        return overlay({"capture": seen, "simulation": self.simulated()}, title=title, style=style)
+        return overlay({"capture": seen, "simulation": self.simulated(at)}, title=title, style=style)
 
     def to_toml(self) -> str:
         """Return the scenario as TOML, with the intervals and what the capture cannot tell as comments."""

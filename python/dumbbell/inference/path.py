@@ -17,7 +17,7 @@ FAST = "10 Gbit/s"
 GROWN, BEGINNING_BYTES, MOST_BYTES = 1.5, 80_000, 6 << 20
 # The quantities of a simulated flow that are compared with a capture.
 QUANTITIES = ("seq_sent", "seq_acked", "rtt")
-FLOW, BOTTLENECK, SENDER = "flow", "bottleneck", "sender"
+FLOW, BOTTLENECK, SENDER, RECEIVER = "flow", "bottleneck", "sender", "receiver"
 
 DISCIPLINES = ("droptail", "codel", "fqcodel", "pie", "policer")
 """Disciplines that a fit tells apart, by their names in scenarios."""
@@ -141,7 +141,7 @@ class Path:
         """Return the links as in a scenario."""
         delay = f"{max(self.base_rtt_s, 0.0) / 2.0 * 1e9:.0f} ns"
         bottleneck: dict[str, Any] = {
-            "name": BOTTLENECK, "from": SENDER, "to": "receiver", "rate": f"{self.rate_bps:.0f} bit/s", "delay": delay,
+            "name": BOTTLENECK, "from": SENDER, "to": RECEIVER, "rate": f"{self.rate_bps:.0f} bit/s", "delay": delay,
             "queue": self.queue(),
         }  # fmt: skip
         losses: list[dict[str, Any]] = []
@@ -151,7 +151,7 @@ class Path:
             losses.append({"kind": "bernoulli", "probability": self.loss})
         if losses:
             bottleneck["impairments"] = losses
-        back = {"name": "back", "from": "receiver", "to": SENDER, "rate": FAST, "delay": delay}
+        back = {"name": "back", "from": RECEIVER, "to": SENDER, "rate": FAST, "delay": delay}
         return [bottleneck, back]
 
     def scenario(self, ends: Ends, control: str, *, probed: bool = True, name: str | None = None) -> Scenario:
@@ -171,9 +171,9 @@ class Path:
         source: Mapping[str, Any] = {"kind": "greedy"}
         if ends.size_bytes is not None:
             source = {"kind": "transfer", "size": f"{ends.size_bytes} bytes"}
-        flow = {"name": FLOW, "from": SENDER, "to": "receiver", "tcp": ends.tcp(control), "source": source}
+        flow = {"name": FLOW, "from": SENDER, "to": RECEIVER, "tcp": ends.tcp(control), "source": source}
         others = [
-            {"name": f"other-{place + 1}", "from": SENDER, "to": "receiver", "tcp": {"congestion": self.competing},
+            {"name": f"other-{place + 1}", "from": SENDER, "to": RECEIVER, "tcp": {"congestion": self.competing},
              "source": {"kind": "greedy"}}
             for place in range(self.competitors)
         ]  # fmt: skip
@@ -181,7 +181,7 @@ class Path:
             "name": name or f"{control} on a fitted path",
             "duration": f"{ends.duration_s + self.base_rtt_s + 24_000 / self.bottleneck_bps:.6f} s",
             "rules": "linux",
-            "nodes": [SENDER, "receiver"],
+            "nodes": [SENDER, RECEIVER],
             "links": self.links(),
             "flows": [flow, *others],
         }

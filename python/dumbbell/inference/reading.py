@@ -16,6 +16,7 @@ from dumbbell.arguments import file_path, whole_number
 from dumbbell.errors import refusal
 from dumbbell.frames import arrow
 from dumbbell.inference.connection import Connection
+from dumbbell.inference.turned import turned
 
 MOST_CONNECTIONS = 2**31
 
@@ -23,7 +24,7 @@ MOST_CONNECTIONS = 2**31
 def read(
     capture: str | os.PathLike[str], flow: int = 1, progress: Callable[[int, int | None], None] | None = None
 ) -> Connection:
-    """Return one connection of a capture that was made at its sender.
+    """Return one connection of a capture that was made at its sender, or at its receiver with timestamps.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def read(
     Raises
     ------
     ScenarioError
-        There is no such connection, it was not captured at its sender, or it has too few acknowledgements.
+        There is no such connection, it was captured between its ends, or it has too few acknowledgements.
     OSError
         The file cannot be read.
     """
@@ -54,12 +55,17 @@ def read(
             f"a connection from 1 to {len(rows)}" if rows else "a capture with a TCP connection",
         )
     row = rows[number - 1]
-    if row["captured_at"] != "sender":
-        raise refusal("capture", row["captured_at"], "a capture at the sender of the connection")
-    segments, acks = found.segments(), found.acks()
-    if segments is None or acks is None or found.rows_omitted:
+    if row["captured_at"] not in ("sender", "receiver"):
+        raise refusal(
+            "capture", row["captured_at"], "a capture at the sender or the receiver of the connection"
+        )
+    segments, acks, rtts = found.segments(), found.acks(), found.rtts()
+    if segments is None or acks is None or rtts is None or found.rows_omitted:
         raise refusal("flow", number, "a connection that is kept whole in memory")
-    return of_columns(_columns(segments), _columns(acks), row)
+    of_data, of_acks = _columns(segments), _columns(acks)
+    if row["captured_at"] == "receiver":
+        of_data, of_acks = turned(of_data, of_acks, _columns(rtts)["value"], row["handshake_rtt_s"])
+    return of_columns(of_data, of_acks, row)
 
 
 def of_columns(segments: dict[str, Any], acks: dict[str, Any], row: dict[str, Any]) -> Connection:

@@ -47,7 +47,8 @@ class Captured(Exported):
         What limited the sender, one row per phase: ``start_s``, ``end_s`` and ``limit``.
     arrow_segments
         Data segments in the order of the capture: ``time_s``, ``offset`` (the first is 0) and ``bytes``, ``kind`` (empty for
-        new data, else why it was retransmitted) and ``spurious`` (the receiver had it).
+        new data, else why it was retransmitted), ``spurious`` (the receiver had it) and ``clock`` (ticks of the sender's clock
+        in its timestamps; missing without them).
     arrow_acks
         Segments of the receiver: ``time_s``, ``acked``, ``sacked`` (bytes reported above), ``window`` (bytes), ``rtt_s``,
         ``flight`` and ``delivered`` (bytes), ``rate_bps``, ``duplicate``, ``dsack`` and ``ece``.
