@@ -22,8 +22,10 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 /// Longest name of a congestion control, in bytes.
 const LONGEST_NAME: usize = 15;
 
-/// What every guest is told: hosts with plenty of memory, that remember nothing of one connection in the next.
-const SETTINGS: [(&str, &str); 3] = [
+/// What every guest is told: hosts with plenty of memory, that remember nothing of one connection in the next. By the memory
+/// of a guest, all its sockets together could hold a few megabytes: it would drop what arrives out of order beyond.
+const SETTINGS: [(&str, &str); 4] = [
+    ("net.ipv4.tcp_mem", "8192 10240 12288"),
     ("net.ipv4.tcp_no_metrics_save", "1"),
     ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
     ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
