@@ -29,7 +29,7 @@ PARAMETERS = (Column("parameter", "name"), Column("value (90 % interval)", "text
 CONTROLS = (Column("algorithm", "control"), Column("distance", "distance", digits=3),
             Column("relative\nlikelihood", "likelihood", digits=2))  # fmt: skip
 PREDICTIONS = (Column("quantity", "name"), Column("as it was", "was"), Column("with the change", "value"),
-               Column("range over\nthese paths", "interval"))  # fmt: skip
+               Column("90 % interval", "interval"))  # fmt: skip
 
 CaptureArgument = Annotated[
     Path,
@@ -72,9 +72,8 @@ def explain_capture(
     """Find the scenarios that explain a captured connection: path, losses, algorithm, each with its uncertainty.
 
     The capture is one of the sender. Candidates are simulated and compared with it; those that explain it equally well give
-    intervals of 90 %, and predict what another algorithm, buffer, queue or rate would have done, as a range over them that
-    leaves out the error of the model of an algorithm. docs/fit.md says how, and
-    what a capture cannot tell.
+    intervals of 90 %, and predict what another algorithm, buffer, queue or rate would have done. docs/fit.md says how, and what
+    a capture cannot tell.
     """
     changes = [_change(text) for text in what_if or ()]
     if output is not None:
@@ -110,10 +109,12 @@ def _print(found: Fit, predicted: list[WhatIf]) -> None:
     )
     if path.competitors:
         say(f"other flows: about {path.competitors}")
+    as_far, count = found.known_as_far
     if found.is_of_none:
-        say("algorithm: none of those tried")
+        say("algorithm: probably none of those tried; the nearest is " + found.likelihoods[0].control)
     else:
         print_table(CONTROLS, [vars(one) for one in found.controls])
+    say(f"{as_far} of {count} captures of known algorithms, on such paths, were as far from their scenario")
     for text in found.flags:
         say(f"- {text}")
     for one in predicted:

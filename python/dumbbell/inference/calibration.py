@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import numpy as np
 
-from dumbbell.inference.estimate import Estimate
+from dumbbell.inference.estimate import STILL_S, Estimate
 from dumbbell.inference.fitting import Explained
 
 LEVEL = 0.9
 """The share of captures whose intervals contain the truth."""
+
+HOSTS = ("simulated", "real")
+"""Hosts that answer at once, and those whose delays vary; each have factors of their own."""
 
 KINDS = ("full queue", "random loss", "active queue management", "policer", "competitors", "no loss")
 """Kinds of capture, by what a fit says; each has factors of its own."""
@@ -22,8 +26,17 @@ KINDS = ("full queue", "random loss", "active queue management", "policer", "com
 PARAMETERS = ("rate_bps", "base_rtt_s", "buffer_packets", "burst_bytes")
 """What has the spread of accepted paths as its interval, wider by calibration."""
 
+BOUND = "buffer_bound"
+"""The lower bound of a buffer that never overflowed: delays of hosts look like a queue."""
+
 LOSS = "loss"
 """Random loss has the interval of a proportion, wider by calibration."""
+
+PREDICTED = ("goodput_bps", "queueing_s")
+"""What is predicted of a change has the range over accepted paths as its interval, wider by calibration."""
+
+NONE_BELOW = 0.2
+"""A capture is of none of the controls tried if fewer than this share of captures of known ones are as far from their truth."""
 
 FILE = "calibration.json"
 
@@ -54,9 +67,55 @@ def kind_of(found: Estimate, best: Explained) -> str:
     return "random loss" if best.path.forced else "full queue"
 
 
-def scale(parameter: str, value: float) -> float:
-    """Return what a factor is multiplied by: the value, and of a buffer at least 8 packets, of which one is 12 %."""
-    return max(value, 8.0) if parameter == "buffer_packets" else value
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What a capture is like: what its factors depend on.
+
+    Parameters
+    ----------
+    kind, hosts
+        One of `KINDS` and of `HOSTS`.
+    noise_s, serialization_s
+        How much delays of hosts vary, and the time of a full packet on the bottleneck.
+    """
+
+    kind: str
+    hosts: str
+    noise_s: float
+    serialization_s: float
+
+    def scale(self, parameter: str, value: float) -> float:
+        """Return what a factor is multiplied by, in the unit of the parameter.
+
+        It is the value, and of a buffer at least 8 packets, of which one is 12 %; of a predicted queueing time at least
+        half a packet. With real hosts, it is how much their delays vary: for a base round-trip time that itself, for
+        a rate the same share of it as of a packet.
+        """
+        if parameter in {"buffer_packets", BOUND}:
+            return max(value, 8.0)
+        if parameter == "queueing_s":
+            return value + 0.5 * self.serialization_s
+        if self.hosts == "real" and self.kind not in LOOSE:
+            if parameter == "base_rtt_s":
+                return self.noise_s
+            if parameter == "rate_bps":
+                return value * self.noise_s / self.serialization_s
+        return value
+
+
+LOOSE = ("policer", "competitors")
+"""Kinds whose errors are not those of hosts."""
+
+
+def setting_of(found: Estimate, best: Explained, packet_bits: float) -> Setting:
+    """Return what a capture is like."""
+    hosts = "simulated" if found.noise_s < STILL_S else "real"
+    return Setting(
+        kind=kind_of(found, best),
+        hosts=hosts,
+        noise_s=found.noise_s,
+        serialization_s=packet_bits / found.rate_bps,
+    )
 
 
 def spread(explained: Sequence[Explained], parameter: str) -> tuple[float, float]:
@@ -76,15 +135,27 @@ def parameter_of(one: Explained, parameter: str) -> float | None:
     return None if value is None else float(value)
 
 
-def interval(kind: str, parameter: str, value: float, low: float, high: float) -> Interval:
+def interval(setting: Setting, parameter: str, value: float, low: float, high: float) -> Interval:
     """Return the interval of a parameter: the spread of accepted paths, wider by the factor of the kind of capture."""
-    wider = factors()[kind].get(parameter, 0.0) * scale(parameter, value)
+    wider = factor(setting, parameter) * setting.scale(parameter, value)
     return Interval(value, max(0.0, low - wider), high + wider)
 
 
-def score(parameter: str, truth: float, value: float, low: float, high: float) -> float:
-    """Return how much wider, in units of `scale`, a spread would have to be to contain the truth."""
-    return max(0.0, low - truth, truth - high) / scale(parameter, value)
+def factor(setting: Setting, parameter: str) -> float:
+    """Return the factor of a parameter for such captures; 0 if it has none."""
+    found: float = _calibrated()["factors"][setting.hosts][setting.kind].get(parameter, 0.0)
+    return found
+
+
+def score(setting: Setting, parameter: str, truth: float, value: float, low: float, high: float) -> float:
+    """Return how much wider, in units of `Setting.scale`, a spread would have to be to contain the truth."""
+    return max(0.0, low - truth, truth - high) / max(setting.scale(parameter, value), 1e-12)
+
+
+def known_as_far(setting: Setting, distance: float) -> tuple[int, int]:
+    """Return how many captures of known controls, of the same kind, were as far from their truth, and of how many."""
+    distances = _calibrated()["distances"][setting.hosts][setting.kind]
+    return sum(one >= distance for one in distances), len(distances)
 
 
 def quantile(scores: Sequence[float]) -> float:
@@ -94,8 +165,8 @@ def quantile(scores: Sequence[float]) -> float:
 
 
 @cache
-def factors() -> Mapping[str, Mapping[str, float]]:
-    """Return the factors by kind of capture and parameter, as `calibration.json` has them."""
+def _calibrated() -> Mapping[str, Any]:
+    """Return factors and distances by hosts, kind and parameter, as `calibration.json` has them."""
     text = resources.files("dumbbell.inference").joinpath(FILE).read_text(encoding="utf-8")
-    found: dict[str, dict[str, float]] = json.loads(text)["factors"]
+    found: dict[str, Any] = json.loads(text)
     return found

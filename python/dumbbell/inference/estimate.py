@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dumbbell.inference.connection import Connection, Facts, Floats
+from dumbbell.inference.policer import Bucket, buckets
 
 # Acknowledgements that a window of dispersion spans: long ones average over jitter, pairs see through competitors.
 LONG, PAIRS = 24, 1
@@ -22,14 +23,19 @@ LEAST_WINDOWS = 8
 COMPETING = 0.03
 # A queue within this many packets of the longest one is full.
 FULL = 1.6
+# Acknowledgements of simulated hosts are this near the spacing of the bottleneck, s.
+STILL_S = 1e-6
+# The same width for pairs of real hosts is at most this; a rate with a larger share of windows has no packets of others
+# between; and from this share of spaces on that have room for whole packets, others are there.
+MOST_WIDTH, CLEAR_SHARE, OTHERS = 0.03, 0.5, 0.04
 # Packets that delays outside of the bottleneck add to the longest queue.
 ELSEWHERE = 0.1
 # A share of the window in flight that shows that the receiver limits; and the share of time at which that is said.
 AT_WINDOW, LIMITED = 0.95, 0.2
-# A policer passes less than this share of what acknowledgements show as the rate of the link.
-POLICED = 0.7
-# Tokens at its losses vary by at most this many packets; and what it counts that tokens are as many without a loss.
-MOST_SPREAD, ALIKE = 2.5, 3.0
+# The rate of the link before a policer is more than this much of its rate, or taken for this much.
+POLICED, FASTER = 1.3, 10.0
+# A policer that tells at most this share of the losses wrongly is certain.
+CERTAIN_WRONG = 0.1
 # Minimum round-trip times beyond that of the handshake by this share are those of a standing queue.
 STANDING = 0.03
 # A request for a connection and its answer, bits on the wire.
@@ -56,14 +62,16 @@ class Estimate:
         One entry per transmission: lost although the queue was not full.
     queue_at_loss
         Packets ahead of each lost transmission, as its delivered neighbours saw them.
-    policed_bps, burst_bytes
-        Rate and bucket of a policer, if losses may be those of one, else NaN.
+    policers
+        What a policer may be, if losses may be those of one, the likeliest first.
     receiver_share
         Share of acknowledgements at which the receive window was in flight.
     competes
         Whether packets of others were between those of the flow.
     standing_s
         Delay that the smallest round-trip time of data has beyond that of the handshake.
+    noise_s
+        How far acknowledgements are from the spacing of the bottleneck, in the median: the hosts' delays vary so much.
     """
 
     rate_bps: float
@@ -74,11 +82,11 @@ class Estimate:
     has_overflowed: bool
     is_early: Facts
     queue_at_loss: Floats
-    policed_bps: float
-    burst_bytes: float
+    policers: tuple[Bucket, ...]
     receiver_share: float
     competes: bool
     standing_s: float
+    noise_s: float
 
     @property
     def is_exceeded(self) -> bool:
@@ -92,8 +100,8 @@ class Estimate:
 
     @property
     def is_policed(self) -> bool:
-        """Whether losses are those of a policer."""
-        return bool(np.isfinite(self.policed_bps))
+        """Whether losses are so surely those of a policer that nothing else need be tried."""
+        return bool(self.policers) and self.policers[0].wrong <= CERTAIN_WRONG
 
 
 def mode(values: Floats, width: float = WIDTH) -> tuple[float, float]:
@@ -115,8 +123,19 @@ def estimate(seen: Connection) -> Estimate:
     """Return what a capture tells without a simulation."""
     rate, share, competes = _rate(seen)
     serialization = seen.packet_bits / rate
+    noise = _noise(seen, serialization)
+    if noise > STILL_S:
+        # The noise of hosts widens the mode of pairs, and long windows average over packets of others.
+        rate, share, competes = _rate(seen, min(MOST_WIDTH, max(WIDTH, 2.0 * noise / serialization)))
+        serialization = seen.packet_bits / rate
+        competes = competes or (share < CLEAR_SHARE and _others(seen, serialization) > OTHERS)
     base, standing = _base_rtt(seen, serialization)
-    policed, burst = _policer(seen, rate)
+    policers = buckets(seen)
+    if policers and rate < POLICED * policers[0].rate_bps:
+        # Acknowledgements show the pace of the sender: packets are so short on the link that its rate does not matter.
+        rate = FASTER * policers[0].rate_bps
+        serialization = seen.packet_bits / rate
+        base, standing = _base_rtt(seen, serialization)
     ahead = _queue_at_losses(seen, base, serialization)
     longest = _longest(seen, base, serialization)
     length, full = _full(ahead, longest)
@@ -133,11 +152,11 @@ def estimate(seen: Connection) -> Estimate:
         has_overflowed=overflowed,
         is_early=is_early,
         queue_at_loss=ahead,
-        policed_bps=policed,
-        burst_bytes=burst,
+        policers=policers,
         receiver_share=_receiver_share(seen),
         competes=competes,
         standing_s=standing if standing > STANDING * base else 0.0,
+        noise_s=_noise(seen, serialization),
     )
 
 
@@ -170,11 +189,12 @@ def _full(ahead: Floats, longest: float) -> tuple[float, Facts]:
     return max(longest, length), none
 
 
-def _rate(seen: Connection) -> tuple[float, float, bool]:
+def _rate(seen: Connection, width: float = WIDTH) -> tuple[float, float, bool]:
     """Return the rate, bit/s, the share of windows that show it, and whether packets of others are in between.
 
     The bottleneck spaces packets that queue by their serialization [keshav1991]: the rate is the mode of what windows of
-    acknowledgements deliver over their time, in windows in which packets waited throughout.
+    acknowledgements deliver over their time, in windows in which packets waited throughout. Modes of pairs of
+    acknowledgements have this `width`.
     """
     fresh = np.flatnonzero(np.diff(seen.delivered, prepend=0) > 0)
     time, delivered = seen.ack_s[fresh], seen.delivered[fresh].astype(np.float64)
@@ -193,7 +213,8 @@ def _rate(seen: Connection) -> tuple[float, float, bool]:
         busy = np.lib.stride_tricks.sliding_window_view(waiting, span + 1).all(axis=1)
         grown = rtt[span:] - rtt[:-span] > 0.1 * gap
         chosen = busy if np.count_nonzero(busy) >= LEAST_WINDOWS else grown
-        found[span] = mode(rates[chosen] if np.count_nonzero(chosen) >= LEAST_WINDOWS else rates)
+        some = rates[chosen] if np.count_nonzero(chosen) >= LEAST_WINDOWS else rates
+        found[span] = mode(some, width if span == PAIRS else WIDTH)
     if LONG not in found:
         return *found.get(PAIRS, (float(bits * delivered[-1] / time[-1]), 0.0)), False
     (rate, share), (pairs, pair_share) = found[LONG], found[PAIRS]
@@ -201,6 +222,29 @@ def _rate(seen: Connection) -> tuple[float, float, bool]:
     if competes or share < LEAST_SHARE <= pair_share:
         return pairs, pair_share, bool(competes)
     return rate, share, False
+
+
+def _noise(seen: Connection, serialization: float) -> float:
+    """Return the median difference of spaces between acknowledgements from whole numbers of serializations, s.
+
+    A busy bottleneck sends a packet, of the flow or of others, every serialization. Hosts add to that what their
+    interrupts, timers and schedulers take.
+    """
+    fresh = np.flatnonzero(np.diff(seen.delivered, prepend=0) > 0)
+    packets = np.diff(seen.delivered[fresh]) / seen.mss
+    places = np.diff(seen.ack_s[fresh]) / serialization - packets
+    return float(np.median(np.abs(places - np.round(places)))) * serialization
+
+
+def _others(seen: Connection, serialization: float) -> float:
+    """Return the share of spaces between acknowledgements, while packets waited, with room for whole packets of others."""
+    fresh = np.flatnonzero(np.diff(seen.delivered, prepend=0) > 0)
+    rtt = _filled(seen.rtt_s)[fresh]
+    waiting = rtt > np.min(rtt) + 0.5 * serialization
+    room = np.diff(seen.ack_s[fresh]) / serialization - np.diff(seen.delivered[fresh]) / seen.mss
+    room = room[waiting[1:] & waiting[:-1]]
+    whole = np.round(room)
+    return float(np.mean((whole >= 1.0) & (np.abs(room - whole) < 0.2))) if len(room) else 0.0
 
 
 def _base_rtt(seen: Connection, serialization: float) -> tuple[float, float]:
@@ -236,67 +280,6 @@ def _queue_at_losses(seen: Connection, base: float, serialization: float) -> Flo
     close = np.abs(sent[near] - seen.sent_s[seen.is_lost][:, None]) < base
     found: Floats = np.where(close, ahead[near], 0.0).max(axis=1, initial=0.0)
     return found
-
-
-def _policer(seen: Connection, rate: float) -> tuple[float, float]:
-    """Return rate, bit/s, and bucket, bytes, of a policer; NaN if losses are not those of one.
-
-    A token bucket is empty at each of its losses (RFC 2697 §3). With the right rate, the tokens taken and not yet
-    refilled are equal at all losses, within a packet: the size of the bucket. The rate is searched where the tokens at
-    losses vary least. A queue would be served at the rate that acknowledgements show, which is larger.
-    """
-    lost = np.flatnonzero(seen.is_lost)
-    if len(lost) < 4:
-        return np.nan, np.nan
-    size = np.where(seen.is_lost, 0, seen.sent_bytes + seen.headers).astype(np.float64)
-    packet = seen.packet_bits / 8
-    firsts = lost[np.diff(seen.sent_s[lost], prepend=-np.inf) > float(np.nanmin(seen.rtt_s))]
-
-    def judged(tried: float) -> tuple[float, float, float]:
-        levels = _levels(seen.sent_s, size, tried)
-        low, level, high = np.quantile(levels[lost], [0.1, 0.5, 0.9])
-        others = float(np.mean(levels > level - 0.5 * packet))
-        # Most losses may be of one burst.
-        of_first = float(np.quantile(levels[firsts], 0.9) - np.quantile(levels[firsts], 0.1))
-        return max(float(high - low), of_first) / packet + ALIKE * others, tried, float(level)
-
-    mean, most = 8.0 * float(np.sum(size)) / seen.end_s, POLICED * rate
-    if mean > most:
-        return np.nan, np.nan
-    slopes = _slopes(seen.sent_s[lost], np.cumsum(size)[lost], most)
-    coarse = sorted(judged(float(tried)) for tried in np.geomspace(0.9 * mean, min(most, 8.0 * mean), 200))
-    best = (np.inf, 0.0, 0.0)
-    for start in (*slopes, *(tried for _, tried, _ in coarse[:3])):
-        found = (np.inf, start, 0.0)
-        for width in (0.02, 0.002, 0.0003):
-            found = min(
-                found, *(judged(float(found[1] * factor)) for factor in np.linspace(1 - width, 1 + width, 17))
-            )
-        best = min(best, found)
-    if best[0] > MOST_SPREAD + ALIKE * 0.5 or best[1] > POLICED * rate:
-        return np.nan, np.nan
-    return best[1], max(best[2] + 0.5 * packet, packet)
-
-
-def _slopes(time: Floats, passed: Floats, most: float) -> list[float]:
-    """Return rates, bit/s, at which bytes may have passed between losses, as their modes over near and far pairs."""
-    found = []
-    for share in (0.02, 0.06, 0.12, 0.25, 0.5):
-        span = max(1, int(share * len(time)))
-        gap, taken = time[span:] - time[:-span], passed[span:] - passed[:-span]
-        rates = 8.0 * taken[gap > 0.0] / gap[gap > 0.0]
-        value = mode(rates[rates < most], 0.01)[0] if len(rates) else np.nan
-        if np.isfinite(value):
-            found.append(value)
-    return found
-
-
-def _levels(time: Floats, size: Floats, rate: float) -> Floats:
-    """Return the tokens that are taken and not refilled after each packet: the queue of a server of this rate, bytes."""
-    free = np.cumsum(size) - rate / 8.0 * time
-    # Reflection at an empty queue, before the packet.
-    floor = np.minimum.accumulate(free - size)
-    return free - floor
 
 
 def _receiver_share(seen: Connection) -> float:

@@ -15,10 +15,10 @@ import numpy as np
 from dumbbell.arguments import LARGEST_SEED, thread_count, whole_number
 from dumbbell.errors import refusal
 from dumbbell.inference import calibration
-from dumbbell.inference.calibration import Interval
+from dumbbell.inference.calibration import NONE_BELOW, Interval, Setting
 from dumbbell.inference.connection import Connection
 from dumbbell.inference.estimate import Estimate
-from dumbbell.inference.fitting import CONTROLS, NONE_BEYOND, Explained, Likely, Search, accepted, likely
+from dumbbell.inference.fitting import CONTROLS, Explained, Likely, Search, accepted, likely
 from dumbbell.inference.flags import flags_of
 from dumbbell.inference.path import RECEIVER, SENDER, Ends
 from dumbbell.inference.reading import read
@@ -57,8 +57,8 @@ class Fit:
         All controls that were tried, by relative likelihood.
     flags
         What the capture cannot tell, as sentences.
-    kind
-        Kind of capture, see `dumbbell.inference.calibration.KINDS`.
+    setting
+        What the capture is like, see `dumbbell.inference.calibration.Setting`.
     estimate
         What the capture tells without a simulation.
     ends
@@ -80,7 +80,7 @@ class Fit:
     intervals: Mapping[str, Interval]
     likelihoods: tuple[Likely, ...]
     flags: tuple[str, ...]
-    kind: str
+    setting: Setting
     estimate: Estimate
     ends: Ends
     sent: int
@@ -103,9 +103,25 @@ class Fit:
         return tuple(one for one in self.likelihoods[:MOST_NAMED] if one.likelihood >= LEAST_LIKELIHOOD)
 
     @property
+    def kind(self) -> str:
+        """Kind of capture, one of `dumbbell.inference.calibration.KINDS`."""
+        return self.setting.kind
+
+    @property
+    def known_as_far(self) -> tuple[int, int]:
+        """How many development captures of the same kind were as far from the control that sent them, and of how many."""
+        return calibration.known_as_far(self.setting, min(one.distance for one in self.likelihoods))
+
+    @property
+    def p_value(self) -> float:
+        """Conformal p-value of the hypothesis that one of the controls tried has sent this [vovk2005]."""
+        as_far, count = self.known_as_far
+        return (as_far + 1.0) / (count + 1.0)
+
+    @property
     def is_of_none(self) -> bool:
-        """Whether the sender's congestion control is none of those that were tried: all are far from the capture."""
-        return min(one.distance for one in self.likelihoods) > NONE_BEYOND
+        """Whether the sender's congestion control is none of those that were tried, at an acceptance of 80 %."""
+        return self.p_value < NONE_BELOW
 
     def what_if(self, changes: Mapping[str, str]) -> WhatIf:
         """Return what would have happened with a change, over all accepted paths.
@@ -122,7 +138,7 @@ class Fit:
             A change is not accepted.
         """
         loss = self.intervals["loss"].value if "loss" in self.intervals else 0.0
-        return what_if(self.accepted, self.ends, loss, changes, self.seed, self.threads)
+        return what_if(self.accepted, self.ends, loss, changes, self.setting, self.seed, self.threads)
 
     def simulated(self, at: str = SENDER) -> Captured:
         """Return the flow that is nearest to the captured one, as a capture at its sender or receiver shows it.
@@ -177,8 +193,12 @@ class Fit:
             "control": self.control,
             "controls": [vars(one) for one in self.controls],
             "none_of_these": self.is_of_none,
+            "p_value": self.p_value,
+            "known_as_far": list(self.known_as_far),
             "discipline": self.discipline,
             "kind": self.kind,
+            "hosts": self.setting.hosts,
+            "noise_s": self.setting.noise_s,
             "distance": self.distance,
             "intervals": {name: _plain(one) for name, one in self.intervals.items()},
             "flags": list(self.flags),
@@ -255,15 +275,16 @@ def fit_connection(
     with watched(progress, len(names) * 6) as told:
         search.told = told
         tried = search.run()
-    return _result(search, tried)
+    return result(search, tried)
 
 
-def _result(search: Search, tried: Sequence[Explained]) -> Fit:
+def result(search: Search, tried: Sequence[Explained]) -> Fit:
+    """Return the fit that a search has found."""
     best, found, seen = tried[0], search.found, search.seen
     explained = accepted(tried)
-    kind = calibration.kind_of(found, best)
+    setting = calibration.setting_of(found, best, seen.packet_bits)
     ends = Ends.of(seen)
-    intervals = _intervals(search, explained, kind)
+    intervals = _intervals(search, explained, setting)
     loss = intervals["loss"].value if "loss" in intervals else 0.0
     path = best.path.to_be_run(loss)
     return Fit(
@@ -273,8 +294,8 @@ def _result(search: Search, tried: Sequence[Explained]) -> Fit:
         accepted=tuple(explained),
         intervals=intervals,
         likelihoods=tuple(likely(tried)),
-        flags=flags_of(search, best, kind),
-        kind=kind,
+        flags=flags_of(search, best, setting.kind),
+        setting=setting,
         estimate=found,
         ends=ends,
         sent=len(seen.sent_s),
@@ -284,23 +305,21 @@ def _result(search: Search, tried: Sequence[Explained]) -> Fit:
     )
 
 
-def _intervals(search: Search, explained: Sequence[Explained], kind: str) -> dict[str, Interval]:
+def _intervals(search: Search, explained: Sequence[Explained], setting: Setting) -> dict[str, Interval]:
     best, found = explained[0], search.found
     made: dict[str, Interval] = {}
     for name in calibration.PARAMETERS:
         value = calibration.parameter_of(best, name)
         if value is not None:
             low, high = calibration.spread(explained, name)
-            made[name] = calibration.interval(kind, name, value, low, high)
+            made[name] = calibration.interval(setting, name, value, low, high)
     if best.path.discipline == "droptail" and best.path.buffer_packets is None:
         least = float(found.longest_packets)
-        wider = calibration.factors()[kind].get("buffer_packets", 0.0) * calibration.scale(
-            "buffer_packets", least
-        )
+        wider = calibration.factor(setting, calibration.BOUND) * setting.scale(calibration.BOUND, least)
         made["buffer_packets"] = Interval(least, max(0.0, least - wider), np.inf)
     if best.path.forced:
         one = proportion(len(best.path.forced), len(search.seen.sent_s))
-        made["loss"] = calibration.interval(kind, calibration.LOSS, one.value, one.low, one.high)
+        made["loss"] = calibration.interval(setting, calibration.LOSS, one.value, one.low, one.high)
     return made
 
 

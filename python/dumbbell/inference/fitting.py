@@ -9,7 +9,7 @@ import numpy as np
 
 from dumbbell.inference.connection import Connection
 from dumbbell.inference.estimate import LIMITED, Estimate, estimate
-from dumbbell.inference.hypotheses import Hypothesis, around, hypotheses, with_competitors
+from dumbbell.inference.hypotheses import Hypothesis, around, hypotheses, policed, with_competitors
 from dumbbell.inference.path import Ends, Path
 from dumbbell.inference.simulate import Candidate, Simulator
 
@@ -32,8 +32,6 @@ FAR = 0.15
 ACCEPTED_FACTOR, ACCEPTED_BEYOND = 1.5, 0.005
 # The scale of likelihoods is this share of the smallest distance, and at least this.
 LIKELIHOOD_FACTOR, LIKELIHOOD_LEAST = 0.25, 0.01
-# A smallest distance beyond this is of no control that is known: it keeps 90 % of the controls of the development captures.
-NONE_BEYOND = 0.25
 # A path is tried with all controls if its score is within this factor of the best.
 WORTH = 1.6
 # Controls whose paths are refined.
@@ -104,14 +102,10 @@ class Search:
     def run(self) -> list[Explained]:
         """Return what was tried, the nearest first."""
         first = [name for name in FIRST if name in self.controls] or list(self.controls[:3])
-        may_be = hypotheses(self.seen, self.found)
-        policed = [one for one in may_be if one.path.discipline == "policer"]
-        if policed:
-            # Behind a policer is a fast link: without it, a simulation sends ten times as much.
-            tried = self._try(policed, first)
-            tried += self._try([one for one in may_be if one not in policed], first[:2])
-        else:
-            tried = self._try(may_be, first)
+        # Behind a policer is a fast link: without it, a simulation sends ten times as much.
+        tried = self._try(policed(self.found), first)
+        if not self.found.is_policed:
+            tried += self._try(hypotheses(self.seen, self.found), first)
         best = _best_paths(tried, 2)
         known = {(one.path, one.control) for one in tried}
         for one in best:

@@ -41,7 +41,7 @@ class Hypothesis:
 
 
 def hypotheses(seen: Connection, found: Estimate) -> list[Hypothesis]:
-    """Return what the bottleneck may be."""
+    """Return what the bottleneck may be, but for policers."""
     lost, early = ordinals(seen.is_lost), ordinals(found.is_early)
     plain = Path(rate_bps=found.rate_bps, base_rtt_s=found.base_rtt_s)
     made: list[Hypothesis] = []
@@ -53,10 +53,16 @@ def hypotheses(seen: Connection, found: Estimate) -> list[Hypothesis]:
     made.append(Hypothesis(path=_with(plain, forced=lost), cost=REPEATED_LOSS if lost else 0.0))
     if lost:
         made += [Hypothesis(path=_with(plain, discipline=kind)) for kind in ("codel", "pie")]
-    if found.is_policed:
-        policed = {"policed_bps": found.policed_bps, "burst_bytes": found.burst_bytes}
-        made.append(Hypothesis(path=_with(plain, discipline="policer", **policed)))
     return made
+
+
+def policed(found: Estimate) -> list[Hypothesis]:
+    """Return what a policer may be."""
+    plain = Path(rate_bps=found.rate_bps, base_rtt_s=found.base_rtt_s, discipline="policer")
+    return [
+        Hypothesis(path=_with(plain, policed_bps=one.rate_bps, burst_bytes=one.burst_bytes))
+        for one in found.policers
+    ]
 
 
 def with_competitors(found: Estimate) -> list[Hypothesis]:

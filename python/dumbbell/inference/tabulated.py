@@ -19,7 +19,15 @@ HARD, HARD_RATE = ("loss", "competitors"), 0.03
 def tables(rows: Sequence[Row]) -> str:
     """Return all tables as Markdown."""
     return "\n".join(
-        [parameters(rows), coverage(rows), algorithms(rows), confusion(rows), changes(rows), costs(rows)]
+        [
+            parameters(rows),
+            coverage(rows),
+            algorithms(rows),
+            confusion(rows),
+            changes(rows),
+            unknown(rows),
+            costs(rows),
+        ]
     )
 
 
@@ -59,7 +67,7 @@ def _buffer(row: Row) -> bool | None:
 def _bound(row: Row) -> bool | None:
     if "buffer_packets_value" not in row or not row["buffer_packets_is_bound"]:
         return None
-    return bool(row["buffer_packets_value"] <= row["truth"]["buffer_packets"] + PACKET)
+    return bool(row["buffer_packets_covers"])
 
 
 def _rate_or_flag(row: Row) -> bool:
@@ -127,10 +135,35 @@ def changes(rows: Sequence[Row]) -> str:
     """Return how near predictions of another control are, by kind."""
     lines = [
         [kind, _of(some, lambda row: abs(row["goodput_error"]) <= GOODPUT if "goodput_error" in row else None),
-         _of(some, lambda row: row.get("queueing_is_near")), _median(some)]
+         _of(some, lambda row: row.get("queueing_is_near")), _median(some),
+         _of(some, lambda row: row.get("goodput_covers")), _of(some, lambda row: row.get("queueing_covers"))]
         for kind, some in _kinds(rows)
     ]  # fmt: skip
-    return _table(["captures", "goodput within 5 %", "queueing time near", "median error of goodput"], lines)
+    return _table(
+        ["captures", "goodput within 5 %", "queueing time near", "median error of goodput", "interval of goodput",
+         "interval of queueing time"],
+        lines,
+    )  # fmt: skip
+
+
+def unknown(rows: Sequence[Row]) -> str:
+    """Return how often "none of these" is right, by kind: with the control that sent, and without it."""
+
+    def rejected(name: str) -> Callable[[Row], bool | None]:
+        return lambda row: row[name].get("none")
+
+    lines = [
+        [
+            kind,
+            _of(some, lambda row: not row["none"]),
+            _of(some, rejected("without")),
+            _of(some, rejected("without_alike")),
+        ]
+        for kind, some in _kinds(rows)
+    ]
+    return _table(
+        ["captures", "known: accepted", "left out: rejected", "left out with all as near: rejected"], lines
+    )
 
 
 def _median(rows: Sequence[Row]) -> str:

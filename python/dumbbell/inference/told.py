@@ -17,10 +17,11 @@ def changed(predicted: WhatIf) -> str:
 
 
 def lines(predicted: WhatIf) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each quantity with its unit, its value as it was and with the change, and its range."""
+    """Yield each quantity with its unit, its value as it was and with the change, and its interval or range."""
     for one in predicted.predictions:
         factor, unit = _UNITS[one.unit]
         was, value, low, high = (
             f"{number * factor:.4g}" for number in (one.as_it_was, one.value, one.low, one.high)
         )
-        yield f"{_QUANTITIES[one.name]} [{unit}]", was, value, f"{low} to {high}"
+        over = "" if one.is_calibrated else " (over these paths)"
+        yield f"{_QUANTITIES[one.name]} [{unit}]", was, value, f"{low} to {high}{over}"

@@ -20,15 +20,17 @@ DEVELOPMENT_SEED = 1
 KINDS = ("clean", "loss", "codel", "fqcodel", "pie", "policer", "competitors", "receiver")
 """What is drawn: a drop-tail queue alone, with random loss, other disciplines, competitors, a small receive window."""
 
-STACKS = ("simulator", "linux")
-"""The engine's TCP under ``rules = "linux"``, or Linux 6.12 in simulated time (``docs/kernel.md``)."""
+STACKS = ("simulator", "linux", "testbed")
+"""What sends: the engine's TCP under ``rules = "linux"``, Linux 6.12 in simulated time (``docs/kernel.md``), or the running
+kernel in real time (``docs/testbed.md``), which needs root."""
 
-# Names under the two stacks; the kernel's Vegas and Westwood differ from those of the papers.
+# Names under the stacks; the Vegas and Westwood of Linux differ from those of the papers, of which the testbed has twins.
 CONTROLS: Mapping[str, tuple[str, ...]] = {
     "simulator": ("reno", "cubic", "bbr", "bbr3", "vegas", "westwoodp", "htcp", "bic", "highspeed", "scalable", "veno",
                   "illinois", "yeah", "hybla", "compound"),
     "linux": ("reno", "cubic", "bbr", "vegas", "westwood", "htcp", "bic", "highspeed", "scalable", "veno", "illinois",
               "yeah", "hybla"),
+    "testbed": ("reno", "cubic", "bbr", "vegas", "westwoodp"),
 }  # fmt: skip
 
 # Half of the flows have the controls that most hosts have.
@@ -43,6 +45,12 @@ MEMORY = {"net.ipv4.tcp_mem": "8192 10240 12288"}
 
 # A case ends after about this many packets, or after this time, s.
 MOST_PACKETS, LONGEST_S, SHORTEST_S = 15_000, 20.0, 4.0
+# Rates are drawn up to this, bit/s.
+HIGHEST_BPS = 100e6
+
+# In real time, links carry at most 200 Mbit/s, hosts at most 60 Mbit/s on time, and no receive window can be set.
+REAL_LINK_BPS, REAL_HIGHEST_BPS, REAL_S = 200e6, 60e6, 8.0
+REAL_KINDS = tuple(kind for kind in KINDS if kind != "receiver")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +103,7 @@ def case(seed: int, number: int, *, stack: str = "linux", kind: str | None = Non
     """Return a case.
 
     Rates and delays are log-uniform over 2 to 100 Mbit/s and 5 to 150 ms, buffers over 0.2 to 4 bandwidth-delay products,
-    losses over 0.01 to 1 %.
+    losses over 0.01 to 1 %. On the testbed, rates end at 60 Mbit/s and every case takes 8 s.
 
     Parameters
     ----------
@@ -113,16 +121,19 @@ def case(seed: int, number: int, *, stack: str = "linux", kind: str | None = Non
     """
     if stack not in STACKS:
         raise refusal("stack", stack, " or ".join(STACKS), names=STACKS)
-    chosen = KINDS[number % len(KINDS)] if kind is None else kind
-    if chosen not in KINDS:
-        raise refusal("kind", chosen, ", ".join(KINDS), names=KINDS)
+    is_real = stack == "testbed"
+    kinds = REAL_KINDS if is_real else KINDS
+    chosen = kinds[number % len(kinds)] if kind is None else kind
+    if chosen not in kinds:
+        raise refusal("kind", chosen, ", ".join(kinds), names=kinds)
     draw = np.random.default_rng([seed, number, STACKS.index(stack), KINDS.index(chosen)])
-    rate = round(float(np.exp(draw.uniform(np.log(2e6), np.log(100e6)))), -3)
+    highest = REAL_HIGHEST_BPS if is_real else HIGHEST_BPS
+    rate = round(float(np.exp(draw.uniform(np.log(2e6), np.log(highest)))), -3)
     rtt = round(float(np.exp(draw.uniform(np.log(5e-3), np.log(150e-3)))), 5)
     bdp = rate * rtt / 8 / PACKET
     buffer = max(2, round(bdp * float(np.exp(draw.uniform(np.log(0.2), np.log(4.0))))))
     control = str(draw.choice(CONTROLS[stack] if draw.random() < 0.5 else COMMON))
-    duration = float(np.clip(MOST_PACKETS * PACKET * 8 / rate, SHORTEST_S, LONGEST_S))
+    duration = REAL_S if is_real else float(np.clip(MOST_PACKETS * PACKET * 8 / rate, SHORTEST_S, LONGEST_S))
     found: dict[str, Any] = {"details": {}, "loss": 0.0, "competitors": 0, "discipline": "droptail"}
     queue, link_rate = _queue(chosen, rate, buffer, bdp, draw)
     found["discipline"] = queue["kind"]
@@ -137,7 +148,10 @@ def case(seed: int, number: int, *, stack: str = "linux", kind: str | None = Non
     others = []
     if chosen == "competitors":
         found["competitors"] = int(draw.integers(1, 4))
-        others = [_competitor(place, duration, draw) for place in range(found["competitors"])]
+        others = [
+            _competitor(place, duration, draw, "a" if is_real else "c")
+            for place in range(found["competitors"])
+        ]
     flow = _flow("flow", "a", stack, control, sysctl) | {"source": {"kind": "greedy"}}
     flow["start"] = f"{draw.uniform(0.0, 0.2) * duration:.3f} s" if chosen == "competitors" else "0 s"
     scenario = Scenario.of(
@@ -145,8 +159,7 @@ def case(seed: int, number: int, *, stack: str = "linux", kind: str | None = Non
             "name": f"{chosen} {seed}-{number}",
             "duration": f"{duration:.3f} s",
             "rules": "linux",
-            "nodes": ["a", "c", "r", "b"],
-            "links": _links(link_rate, rtt, queue, found["loss"]),
+            **(_real if is_real else _network)(link_rate, rtt, queue, found["loss"]),
             "flows": [flow, *others],
         }
     )
@@ -169,38 +182,61 @@ def _queue(
     return {"kind": "droptail", "limit": f"{buffer} packets"}, rate
 
 
-def _links(rate: float, rtt: float, queue: Mapping[str, Any], loss: float) -> list[dict[str, Any]]:
-    """Return the links: fast ones around a bottleneck, which has half of the delay."""
+def _network(rate: float, rtt: float, queue: Mapping[str, Any], loss: float) -> dict[str, Any]:
+    """Return nodes and links: fast links around a bottleneck, which has half of the delay."""
     fast = {"rate": "10 Gbit/s", "delay": "0 s"}
-    bottleneck: dict[str, Any] = {
-        "name": "bottleneck", "from": "r", "to": "b", "rate": f"{rate:.0f} bit/s", "delay": f"{rtt / 2 * 1e6:.3f} us",
-        "queue": queue,
-    }  # fmt: skip
-    if loss:
-        bottleneck["impairments"] = [{"kind": "bernoulli", "probability": loss}]
-    return [
+    links = [
         {"name": "access", "from": "a", "to": "r", **fast},
         {"name": "other-access", "from": "c", "to": "r", **fast},
-        bottleneck,
-        {"name": "back", "from": "b", "to": "r", "rate": "10 Gbit/s", "delay": f"{rtt / 2 * 1e6:.3f} us"},
+        _bottleneck("r", rate, rtt, queue, loss),
+        {"name": "back", "from": "b", "to": "r", "rate": "10 Gbit/s", "delay": _half(rtt)},
         {"name": "home", "from": "r", "to": "a", **fast},
         {"name": "other-home", "from": "r", "to": "c", **fast},
     ]
+    return {"nodes": ["a", "c", "r", "b"], "links": links}
+
+
+def _real(rate: float, rtt: float, queue: Mapping[str, Any], loss: float) -> dict[str, Any]:
+    """Return nodes and links of a testbed, whose links begin at the hosts."""
+    back = {"name": "back", "from": "b", "to": "a", "rate": f"{REAL_LINK_BPS:.0f} bit/s", "delay": _half(rtt)}
+    return {
+        "nodes": ["a", "b"],
+        "links": [_bottleneck("a", min(rate, REAL_LINK_BPS), rtt, queue, loss), back],
+    }
+
+
+def _bottleneck(begin: str, rate: float, rtt: float, queue: Mapping[str, Any], loss: float) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "name": "bottleneck",
+        "from": begin,
+        "to": "b",
+        "rate": f"{rate:.0f} bit/s",
+        "delay": _half(rtt),
+    }
+    return (
+        made
+        | {"queue": queue}
+        | ({"impairments": [{"kind": "bernoulli", "probability": loss}]} if loss else {})
+    )
+
+
+def _half(rtt: float) -> str:
+    return f"{rtt / 2 * 1e6:.3f} us"
 
 
 def _flow(name: str, node: str, stack: str, control: str, limit: Any) -> dict[str, Any]:
     made: dict[str, Any] = {"name": name, "from": node, "to": "b"}
-    if stack == "simulator":
+    if stack != "linux":
         tcp = {"congestion": control}
         return made | {"tcp": tcp if limit is None else tcp | {"receive_buffer": f"{limit} bytes"}}
     transport = {"name": "linux", "tree": "6.12", "congestion": control, "sysctl": MEMORY | (limit or {})}
     return made | {"transport": transport}
 
 
-def _competitor(place: int, duration: float, draw: np.random.Generator) -> dict[str, Any]:
+def _competitor(place: int, duration: float, draw: np.random.Generator, node: str) -> dict[str, Any]:
     control = str(draw.choice(COMMON))
     start = f"{draw.uniform(0.0, 0.3) * duration:.3f} s"
-    return _flow(f"other-{place + 1}", "c", "simulator", control, None) | {
+    return _flow(f"other-{place + 1}", node, "simulator", control, None) | {
         "start": start,
         "source": {"kind": "greedy"},
     }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dumbbell.errors import ScenarioError, refusal
+from dumbbell.inference.calibration import PREDICTED, Interval, Setting, interval
 from dumbbell.inference.fitting import RANDOM, Explained
 from dumbbell.inference.path import BOTTLENECK, FLOW, Ends
 from dumbbell.runs import Job, run_many
@@ -35,9 +36,11 @@ class Prediction:
         What is predicted.
     as_it_was, value
         Medians over the accepted paths: as they are, and with the change.
+    over_paths
+        The middle 90 % of the changed quantity over the paths that explain the capture.
     low, high
-        The middle 90 % of the changed quantity over the paths that explain the capture. It is no confidence interval: the
-        error of the model of an algorithm is left out (``docs/fit.md``).
+        Interval of 90 % where `is_calibrated`: that range, wider by calibration with runs of Linux. Else that range alone,
+        which leaves out the error of the models.
     """
 
     name: str
@@ -46,6 +49,8 @@ class Prediction:
     value: float
     low: float
     high: float
+    over_paths: tuple[float, float]
+    is_calibrated: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,6 +136,7 @@ def what_if(
     ends: Ends,
     loss: float,
     changes: Mapping[str, str],
+    setting: Setting,
     seed: int,
     threads: int | None,
 ) -> WhatIf:
@@ -146,6 +152,8 @@ def what_if(
         Probability of random loss, in place of the losses that a path repeats.
     changes
         By `KEYS`.
+    setting
+        What the capture is like.
     seed, threads
         Of the simulations.
 
@@ -172,8 +180,26 @@ def what_if(
             continue
         low, high = np.nanquantile(after, TAILS)
         middle = float(np.nanmedian(before)) if np.isfinite(before).any() else np.nan
-        predictions.append(Prediction(name=name, unit=unit, as_it_was=middle, value=float(np.nanmedian(after)),
-                                      low=float(low), high=float(high)))  # fmt: skip
+        value = float(np.nanmedian(after))
+        # Calibration knows other algorithms only.
+        is_known = name in PREDICTED and set(changes) == {"tcp"}
+        one = (
+            interval(setting, name, value, float(low), float(high))
+            if is_known
+            else Interval(value, float(low), float(high))
+        )
+        predictions.append(
+            Prediction(
+                name=name,
+                unit=unit,
+                as_it_was=middle,
+                value=value,
+                low=one.low,
+                high=one.high,
+                over_paths=(float(low), float(high)),
+                is_calibrated=is_known,
+            )
+        )
     return WhatIf(changes=dict(changes), predictions=tuple(predictions), scenario=will[0], paths=len(chosen))
 
 
