@@ -17,7 +17,7 @@ from dumbbell.errors import refusal
 from dumbbell.files import make_folder, write_json, write_text
 from dumbbell.inference.fitted import Fit, fit
 from dumbbell.inference.page import page
-from dumbbell.inference.told import changed, lines
+from dumbbell.inference.told import changed, known_as_far, lines
 from dumbbell.inference.whatif import ACCEPTED, WhatIf, checked
 from dumbbell.inference.written import NAMES, shown
 
@@ -109,12 +109,11 @@ def _print(found: Fit, predicted: list[WhatIf]) -> None:
     )
     if path.competitors:
         say(f"other flows: about {path.competitors}")
-    as_far, count = found.known_as_far
     if found.is_of_none:
         say("algorithm: probably none of those tried; the nearest is " + found.likelihoods[0].control)
     else:
         print_table(CONTROLS, [vars(one) for one in found.controls])
-    say(f"{as_far} of {count} captures of known algorithms, on such paths, were as far from their scenario")
+    say(known_as_far(found))
     for text in found.flags:
         say(f"- {text}")
     for one in predicted:

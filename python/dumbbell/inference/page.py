@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dumbbell.inference.fitted import Fit
-from dumbbell.inference.told import changed, lines
+from dumbbell.inference.told import changed, known_as_far, lines
 from dumbbell.inference.whatif import WhatIf
 from dumbbell.inference.written import NAMES, shown
 from dumbbell.plots import to_svg
@@ -62,8 +62,8 @@ def _path(found: Fit) -> list[Block]:
 
 def _algorithms(found: Fit) -> list[Block]:
     blocks: list[Block] = []
-    if found.is_of_none:
-        blocks.append(Text(paragraphs=["None of those that were tried is near."]))
+    none = ["Probably none of those that were tried."] if found.is_of_none else []
+    blocks.append(Text(paragraphs=[*none, f"{known_as_far(found)}."]))
     rows = [[one.control, f"{one.distance:.3f}", f"{one.likelihood:.2f}"] for one in found.likelihoods]
     columns = [*Column.words("algorithm"), *Column.numbers("distance", "relative likelihood")]
     return [*blocks, Table(caption="Each on its best path", columns=columns, rows=rows)]
@@ -73,7 +73,7 @@ def _changes(predicted: Sequence[WhatIf]) -> list[Block]:
     columns = [
         *Column.words("quantity"),
         *Column.numbers("as it was", "with the change"),
-        *Column.words("range"),
+        *Column.words("90 % interval"),
     ]
     return [
         Table(caption=changed(one), columns=columns, rows=[list(line) for line in lines(one)])

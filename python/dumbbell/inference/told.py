@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dumbbell.inference.fitted import Fit
 from dumbbell.inference.whatif import WhatIf
 
 _UNITS = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "fraction": (100.0, "%")}
@@ -14,6 +15,12 @@ _QUANTITIES = {"goodput_bps": "goodput", "queueing_s": "queueing time, mean", "r
 def changed(predicted: WhatIf) -> str:
     """Return what was changed, such as ``what if tcp=bbr``."""
     return "what if " + ", ".join(f"{key}={value}" for key, value in predicted.changes.items())
+
+
+def known_as_far(found: Fit) -> str:
+    """Return how many captures of known algorithms were as far from their scenario as this one is from the nearest."""
+    as_far, count = found.known_as_far
+    return f"{as_far} of {count} captures of known algorithms, on such paths, were as far from their scenario"
 
 
 def lines(predicted: WhatIf) -> Iterator[tuple[str, str, str, str]]:
