@@ -70,6 +70,7 @@ def test_segments_leave_within_a_tick_of_their_time(both):
 def test_a_fit_names_the_algorithm_and_is_laid_over_a_capture_at_the_receiver(both):
     found = fit(both[1], controls=["cubic", "reno", "bbr"], progress=False)
     assert found.control == "cubic"
+    assert any(text.startswith("captured at the receiver") for text in found.flags)
     assert found.intervals["buffer_packets"].value == pytest.approx(30, abs=1)
     panel = next(one for one in found.plot().panels if one.title == "goodput")
     assert np.allclose(panel.series["capture"][1], panel.series["simulation"][1], rtol=0.05)

@@ -34,7 +34,9 @@ PREDICTIONS = (Column("quantity", "name"), Column("as it was", "was"), Column("w
 CaptureArgument = Annotated[
     Path,
     typer.Argument(
-        metavar="CAPTURE", help="pcap or pcapng file, captured at the sender.", show_default=False
+        metavar="CAPTURE",
+        help="pcap or pcapng file, captured at the sender or the receiver.",
+        show_default=False,
     ),
 ]
 FlowOption = Annotated[int, typer.Option("--flow", metavar="N", help="Number of the connection, from 1.")]
@@ -71,7 +73,7 @@ def explain_capture(
 ) -> None:
     """Find the scenarios that explain a captured connection: path, losses, algorithm, each with its uncertainty.
 
-    The capture is one of the sender. Candidates are simulated and compared with it; those that explain it equally well give
+    The capture is one of the sender or the receiver. Candidates are simulated and compared with it; those that explain it equally well give
     intervals of 90 %, and predict what another algorithm, buffer, queue or rate would have done. docs/fit.md says how, and what
     a capture cannot tell.
     """

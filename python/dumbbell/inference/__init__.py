@@ -1,6 +1,6 @@
 """From a capture to a scenario: what happened on a path, and what would have happened with another algorithm.
 
-`fit` reads one connection that was captured at its sender and returns the scenarios that explain it: rate, base round-trip
+`fit` reads one captured connection and returns the scenarios that explain it: rate, base round-trip
 time, buffer, discipline, random loss and other flows, each with an interval, and the congestion controls that may have sent
 it. ``docs/fit.md`` has the method and what it reaches.
 """

@@ -28,7 +28,7 @@ LEAST_ACKS = 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Connection:
-    """The data direction of one connection, captured at its sender.
+    """The data direction of one connection, as its sender sees it.
 
     Times are seconds since the first data segment; offsets are bytes from the first data byte.
 
@@ -47,6 +47,8 @@ class Connection:
         Whether segments carry timestamps.
     application_share, receiver_share
         Shares of the time in which the application or the receive window limited the sender, as the reader says.
+    is_turned
+        Whether it was captured at the receiver, so that the times of segments follow from the clock of the sender.
     """
 
     sent_s: Floats
@@ -63,6 +65,7 @@ class Connection:
     has_timestamps: bool
     application_share: float = 0.0
     receiver_share: float = 0.0
+    is_turned: bool = False
 
     @classmethod
     def of_tables(
@@ -74,6 +77,7 @@ class Connection:
         has_timestamps: bool,
         application_share: float = 0.0,
         receiver_share: float = 0.0,
+        is_turned: bool = False,
     ) -> Connection:
         """Return a connection from the columns that a reader of captures gives.
 
@@ -83,7 +87,7 @@ class Connection:
             ``time_s``, ``offset``, ``bytes``, ``kind`` (empty for a first transmission) and ``spurious``.
         acks
             ``time_s``, ``acked``, ``delivered``, ``window`` and ``rtt_s``.
-        handshake_rtt_s, has_timestamps, application_share, receiver_share
+        handshake_rtt_s, has_timestamps, application_share, receiver_share, is_turned
             See the class.
 
         Raises
@@ -112,6 +116,7 @@ class Connection:
             has_timestamps=has_timestamps,
             application_share=application_share,
             receiver_share=receiver_share,
+            is_turned=is_turned,
         )
 
     @cached_property
@@ -168,7 +173,7 @@ class Connection:
         of_acks = ("ack_s", "acked", "delivered", "window", "rtt_s")
         cut = {name: getattr(self, name)[sent] for name in of_segments}
         cut |= {name: getattr(self, name)[acks] for name in of_acks}
-        kept = ("handshake_rtt_s", "has_timestamps", "application_share", "receiver_share")
+        kept = ("handshake_rtt_s", "has_timestamps", "application_share", "receiver_share", "is_turned")
         made = Connection(**cut, **{name: getattr(self, name) for name in kept})
         # What was lost shows only later.
         made.__dict__["is_lost"] = self.is_lost[sent]

@@ -19,6 +19,11 @@ def flags_of(search: Search, best: Explained, kind: str) -> tuple[str, ...]:
     """Return what the capture cannot tell."""
     found, seen, path = search.found, search.seen, best.path
     made = []
+    if seen.is_turned:
+        made.append(
+            "captured at the receiver: the times of the sender are known to a tick of its clock, and the intervals are those "
+            "of captures at senders"
+        )
     if path.discipline == "droptail" and path.buffer_packets is None:
         made.append("buffer: it never overflowed; the value is a lower bound")
     if found.receiver_share > LIMITED or seen.receiver_share > LIMITED:

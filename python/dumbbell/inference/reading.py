@@ -83,6 +83,7 @@ def of_columns(segments: dict[str, Any], acks: dict[str, Any], row: dict[str, An
         has_timestamps=bool(row["timestamps"]),
         application_share=shares["application"] + (row.get("idle") or 0.0),
         receiver_share=shares["receiver"],
+        is_turned=row["captured_at"] == "receiver",
     )
 
 
