@@ -426,6 +426,41 @@ impl Congestion {
 
 setters! { Congestion { with_retransmitted_before => retransmitted_before: bool, } }
 
+/// What an acknowledgement tells before anything else is made of it, under the rules of Linux (`struct ack_sample`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sample {
+    /// Segments that it acknowledges cumulatively, those reported before among them.
+    pub segments: u64,
+    /// Round-trip time of the last segment that it delivers, if that was sent once, or by timestamps.
+    pub rtt: Option<Time>,
+}
+
+impl Sample {
+    /// A round-trip time, without segments.
+    pub fn new(rtt: Option<Time>) -> Self {
+        Sample { segments: 0, rtt }
+    }
+}
+
+setters! { Sample { with_segments => segments: u64, } }
+
+/// The state of a sender by the rules of Linux (`icsk_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SenderState {
+    /// Nothing is reported, lost or retransmitted.
+    #[default]
+    Open,
+    /// Something is, or an acknowledgement was a duplicate.
+    Disorder,
+    /// A mark reduces the window.
+    Cwr,
+    /// A fast recovery.
+    Recovery,
+    /// After a timeout.
+    Loss,
+}
+
 /// The end of a fast recovery.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]

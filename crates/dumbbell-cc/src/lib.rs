@@ -16,6 +16,7 @@ pub mod conformance;
 pub mod delay;
 pub mod delivery;
 pub mod external;
+mod linux;
 pub mod mechanisms;
 pub mod model;
 #[cfg(test)]
@@ -29,19 +30,20 @@ pub mod window;
 
 pub use algorithms::{Algorithm, AlgorithmSpec};
 pub use boundary::{
-    Ack, Congestion, Context, LostSegment, Queueing, RateSample, RecoveryExit, Restart, SentSegment, Signal,
-    Undo, UnusedWindow,
+    Ack, Congestion, Context, LostSegment, Queueing, RateSample, RecoveryExit, Restart, Sample, SenderState,
+    SentSegment, Signal, Undo, UnusedWindow,
 };
 pub use external::{External, ExternalControl, ExternalFactory, ExternalHost, ExternalSpec, Hook};
+pub use linux::Form;
 pub use mechanisms::Mechanisms;
 pub use probes::ProbeInfo;
 pub use rules::{GrowPer, GrowWhen, Growth, ReductionBase, WindowRules, WindowValidation};
-pub use setup::Setup;
+pub use setup::{Reports, Setup};
 pub use slow_start::SlowStartSpec;
 pub use window::Window;
 
+use dumbbell_units::Ecn;
 use dumbbell_units::spec::Params;
-use dumbbell_units::{Ecn, Time};
 
 /// The run-time part of a congestion control.
 ///
@@ -99,6 +101,12 @@ pub trait Control {
         false
     }
 
+    /// Optional: true if the window also grows while it does not limit the sender, whatever the rules say. Constant during a
+    /// connection.
+    fn grows_unused(&self) -> bool {
+        false
+    }
+
     /// Required: new data was acknowledged. Called before the sender moves `snd_una`.
     fn on_ack(&mut self, context: &Context, ack: &Ack);
 
@@ -127,10 +135,18 @@ pub trait Control {
     /// Optional: a duplicate ACK arrived, which may report data as delivered.
     fn on_duplicate_ack(&mut self, _context: &Context, _ack: &Ack) {}
 
-    /// Optional: an acknowledgement delivered data whose round-trip time is this, also in a recovery and by a report alone.
-    /// Called under the rules of Linux (`pkts_acked`), before the recovery and [`on_ack`](Self::on_ack) take the
-    /// acknowledgement. A sender in a recovery keeps its window, whatever the threshold becomes.
-    fn on_sample(&mut self, _context: &Context, _rtt: Time) {}
+    /// Optional: an acknowledgement arrived while data was outstanding, also in a recovery and with a report alone. Called
+    /// under the rules of Linux (`pkts_acked`), before the recovery and [`on_ack`](Self::on_ack) take the acknowledgement.
+    /// A sender in a recovery keeps its window, whatever the threshold becomes.
+    fn on_sample(&mut self, _context: &Context, _sample: &Sample) {}
+
+    /// Optional: the connection is open, and its handshake gave the first round-trip time. Called under the rules of Linux
+    /// (`init`).
+    fn on_open(&mut self, _context: &Context) {}
+
+    /// Optional: the sender enters this state; Loss with every timeout. Called under the rules of Linux (`set_state`), after
+    /// the reaction to what leads there, and before [`on_ack`](Self::on_ack) takes an acknowledgement that does.
+    fn on_state(&mut self, _context: &Context, _state: SenderState) {}
 
     /// Optional: a segment is considered lost. Called for each, before the reaction to the loss.
     fn on_loss(&mut self, _context: &Context, _lost: &LostSegment) {}

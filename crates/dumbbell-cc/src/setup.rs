@@ -4,6 +4,15 @@ use crate::boundary::setters;
 use crate::{Mechanisms, WindowRules};
 use dumbbell_units::{Stream, Time};
 
+/// What a sender by the rules of Linux reports besides acknowledgements and congestion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reports {
+    /// Every acknowledgement, see [`Control::on_sample`](crate::Control::on_sample): its timer is that of Linux.
+    pub samples: bool,
+    /// States, see [`Control::on_state`](crate::Control::on_state): its recovery is that of Linux.
+    pub states: bool,
+}
+
 /// The setup of an algorithm at the start of its connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -24,6 +33,8 @@ pub struct Setup {
     pub late_threshold: bool,
     /// True if both ends echo ECN marks.
     pub is_ecn_capable: bool,
+    /// What the sender reports.
+    pub reports: Reports,
     /// Random stream of this connection's congestion control.
     pub random: Stream,
 }
@@ -41,6 +52,7 @@ impl Setup {
             mechanisms: Mechanisms::default(),
             late_threshold: false,
             is_ecn_capable: false,
+            reports: Reports::default(),
             random: Stream::new(0, 0, "congestion"),
         }
     }
@@ -57,5 +69,6 @@ setters! { Setup {
     with_mechanisms => mechanisms: Mechanisms,
     with_late_threshold => late_threshold: bool,
     with_ecn_capable => is_ecn_capable: bool,
+    with_reports => reports: Reports,
     with_random => random: Stream,
 } }

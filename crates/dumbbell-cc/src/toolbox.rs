@@ -201,6 +201,16 @@ impl RenoWindow {
         }
     }
 
+    /// True if an acknowledgement grows the window by slow start.
+    pub fn in_slow_start(&self) -> bool {
+        self.growth.rules.in_slow_start(self.window.cwnd, self.window.ssthresh)
+    }
+
+    /// What is counted for the next segment of the window, as `snd_cwnd_cnt` of Linux.
+    pub fn counted(&mut self) -> &mut f64 {
+        &mut self.growth.counted
+    }
+
     /// Sets window and threshold to this many bytes without a loss.
     pub fn shrink_to(&mut self, cwnd: f64) {
         self.window.cwnd = cwnd;

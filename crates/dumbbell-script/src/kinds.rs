@@ -298,7 +298,8 @@ fn no_sack(draw: &mut Draw) -> Conditions {
 }
 
 fn controls(draw: &mut Draw) -> Conditions {
-    let names = ["bic", "htcp", "highspeed", "hybla", "scalable", "veno", "yeah", "illinois", "westwood"];
+    let names =
+        ["bic", "htcp", "highspeed", "hybla", "scalable", "veno", "yeah", "illinois", "westwood", "vegas"];
     let congestion = draw.one_of(&names).into();
     Conditions { congestion, ..random_loss(draw) }
 }

@@ -279,8 +279,9 @@ impl Simulator {
 
 fn set(tcp: &mut Value, name: &str, value: &str) -> Result<(), String> {
     match (name, value) {
-        // What Linux calls Westwood is its Westwood+.
+        // What Linux calls Westwood is its Westwood+, and its Vegas has none of the mechanisms of ours.
         ("tcp_congestion_control", "westwood") => tcp["congestion"] = json!("westwoodl"),
+        ("tcp_congestion_control", "vegas") => tcp["congestion"] = json!("vegasl"),
         ("tcp_congestion_control", control) => tcp["congestion"] = json!(control),
         ("tcp_slow_start_after_idle", value) => tcp["idle_restart"] = json!(value != "0"),
         ("tcp_early_retrans", "0") => tcp["recovery"] = json!({ "kind": "rack", "tlp": false }),

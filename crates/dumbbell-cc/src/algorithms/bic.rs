@@ -9,13 +9,16 @@
 //! before the first loss is a twentieth of the window per round trip at least, and a timeout discards the maximum.
 //!
 //! Where it departs from Linux: counts are not rounded, and not corrected for delayed acknowledgements, which is the
-//! matter of the rules of windows (`grow_per`).
+//! matter of the rules of windows (`grow_per`). `form = "linux"` has both, in whole numbers.
 
+use crate::linux::{self, Attached, Form, Module, module_hooks};
 use crate::probes::W_MAX;
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Setup, window_in,
+};
 use dumbbell_units::math::least;
-use dumbbell_units::params;
+use dumbbell_units::{Time, params};
 
 params! {
     /// Parameters of BIC.
@@ -35,6 +38,27 @@ params! {
         /// Largest window that grows and is reduced as Reno's.
         low_window: f64 = 14.0, "segments", "[linux6 tcp_bic.c]",
             |window| *window >= 0.0, "a number of segments, at least 0";
+        /// The rules: those of the paper, or of the module of Linux.
+        form: Form = Form::Paper, "-", "[linux6 tcp_bic.c]";
+        /// Tick of the clock of Linux: 1/HZ.
+        tick: Time = Time(4_000_000), "s", "[linux6 tcp_bic.c]",
+            |tick| tick.0 >= 100_000 && tick.0 <= 100_000_000, "a time from 0.1 ms to 100 ms";
+    }
+}
+
+impl BicParams {
+    /// The module of Linux, if the parameters ask for it.
+    fn module(&self, setup: &Setup) -> Option<Box<Attached<linux::bic::Bic>>> {
+        let constants = linux::bic::Constants {
+            max_increment: self.max_increment as u64,
+            search: (self.search as u64).max(2),
+            smooth: self.smooth as u64,
+            beta: (self.beta * 1024.0) as u64,
+            fast_convergence: self.fast_convergence,
+            low_window: self.low_window as u64,
+        };
+        (self.form == Form::Linux)
+            .then(|| Box::new(Attached::new(linux::bic::Bic::new(constants, self.tick), setup)))
     }
 }
 
@@ -46,6 +70,7 @@ pub struct Bic {
     mss: f64,
     /// Window before the last reduction in segments, less after fast convergence; 0 before the first.
     w_max: f64,
+    module: Option<Box<Attached<linux::bic::Bic>>>,
 }
 
 impl Bic {
@@ -88,14 +113,25 @@ impl CongestionControl for Bic {
     const PROBES: &'static [ProbeInfo] = &[W_MAX];
 
     fn new(params: &BicParams, setup: &Setup) -> Self {
-        Bic { params: params.clone(), window: RenoWindow::new(setup), mss: setup.mss, w_max: 0.0 }
+        Bic {
+            params: params.clone(),
+            window: RenoWindow::new(setup),
+            mss: setup.mss,
+            w_max: 0.0,
+            module: params.module(setup),
+        }
     }
 }
 
 impl Control for Bic {
     window_in!(window);
+    module_hooks!();
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if let Some(module) = &mut self.module {
+            module.on_ack(&mut self.window, context, ack);
+            return;
+        }
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
             let count = self.count(self.window.cwnd / self.mss);
@@ -104,6 +140,10 @@ impl Control for Bic {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        if let Some(module) = &mut self.module {
+            module.on_congestion(&mut self.window, context, congestion);
+            return;
+        }
         let segments = self.window.cwnd / self.mss;
         self.w_max = if congestion.signal.restarts() {
             0.0
@@ -116,13 +156,22 @@ impl Control for Bic {
         self.window.keep(kept, context, congestion);
     }
 
+    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        self.module.iter_mut().for_each(|module| module.on_recovery_exit(context));
+        self.window.on_recovery_exit(context, exit);
+    }
+
     fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
+        if let Some(module) = &mut self.module {
+            module.on_repeated_timeout(&mut self.window, context, congestion);
+            return;
+        }
         self.w_max = 0.0;
         self.window.restart(context, congestion);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        (index == 0).then_some(self.w_max)
+        (index == 0).then(|| self.module.as_ref().map_or(self.w_max, |attached| attached.module.w_max()))
     }
 }
 
@@ -131,7 +180,6 @@ mod tests {
     use super::*;
     use crate::Signal;
     use crate::algorithms::newvegas::tests::{MSS, context};
-    use dumbbell_units::Time;
 
     fn bic(segments: f64, w_max: f64) -> Bic {
         let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(2.0 * MSS);

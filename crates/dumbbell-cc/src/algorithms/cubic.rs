@@ -32,8 +32,8 @@
 use crate::probes::W_MAX;
 use crate::toolbox::RenoWindow;
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, GrowWhen, ProbeInfo, SentSegment, Setup, Signal,
-    Undo, window_in,
+    Ack, Congestion, CongestionControl, Context, Control, GrowWhen, ProbeInfo, Sample, SentSegment, Setup,
+    Signal, Undo, window_in,
 };
 use dumbbell_units::math::{cbrt, least, real};
 use dumbbell_units::{Time, choice, params};
@@ -495,7 +495,8 @@ impl Control for Cubic {
         }
     }
 
-    fn on_sample(&mut self, context: &Context, rtt: Time) {
+    fn on_sample(&mut self, context: &Context, sample: &Sample) {
+        let Some(rtt) = sample.rtt else { return };
         if self.selected.counted {
             self.take_delay(context.now, rtt);
         }
@@ -578,7 +579,7 @@ mod tests {
 
     fn acknowledge(cubic: &mut Cubic, seconds: f64, rtt: f64) -> f64 {
         let context = full(cubic.cwnd() / MSS, seconds, rtt);
-        cubic.on_sample(&context, Time::from_secs(rtt));
+        cubic.on_sample(&context, &Sample::new(Some(Time::from_secs(rtt))));
         cubic.on_ack(&context, &Ack::new(1000, 1000).with_rtt(Some(Time::from_secs(rtt))));
         cubic.cwnd() / MSS
     }

@@ -10,8 +10,9 @@
 //!
 //! Where it departs from the RFC: a and b change with whole segments of the window. The table of Linux, RFC 3649
 //! appendix B, has whole increases; `whole_increase` rounds them down and leaves the decrease as it is, which the table
-//! takes at the lower end of each row.
+//! takes at the lower end of each row. `form = "linux"` is the table, with an increase per acknowledgement.
 
+use crate::linux::{self, Attached, Form, Module, module_hooks, module_repairs};
 use crate::probes::INCREASE;
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
@@ -31,6 +32,8 @@ params! {
             |window| *window >= 1.0 && *window < HIGH_WINDOW, "a number of segments, at least 1 and below 83000";
         /// Increase by whole segments per round trip; true in Linux.
         whole_increase: bool = false, "-", "[RFC 3649 appendix B]";
+        /// The rules: those of the paper, or of the module of Linux.
+        form: Form = Form::Paper, "-", "[linux6 tcp_highspeed.c]";
     }
 }
 
@@ -44,6 +47,7 @@ pub struct HighSpeed {
     decrease: f64,
     /// Whole segments of the window for which they hold.
     segments: f64,
+    module: Option<Box<Attached<linux::highspeed::HighSpeed>>>,
 }
 
 /// Increase in segments per round trip, and the fraction that a loss takes.
@@ -80,14 +84,22 @@ impl CongestionControl for HighSpeed {
 
     fn new(params: &HighSpeedParams, setup: &Setup) -> Self {
         let window = RenoWindow::new(setup);
-        HighSpeed { params: params.clone(), window, increase: 1.0, decrease: 0.5, segments: 0.0 }
+        let module = (params.form == Form::Linux)
+            .then(|| Box::new(Attached::new(linux::highspeed::HighSpeed::default(), setup)));
+        HighSpeed { params: params.clone(), window, increase: 1.0, decrease: 0.5, segments: 0.0, module }
     }
 }
 
 impl Control for HighSpeed {
     window_in!(window);
+    module_hooks!();
+    module_repairs!();
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if let Some(module) = &mut self.module {
+            module.on_ack(&mut self.window, context, ack);
+            return;
+        }
         let additions = self.window.slow_start(context, ack);
         if additions > 0.0 {
             self.follow(context.mss);
@@ -97,12 +109,17 @@ impl Control for HighSpeed {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        if let Some(module) = &mut self.module {
+            module.on_congestion(&mut self.window, context, congestion);
+            return;
+        }
         self.follow(context.mss);
         self.window.keep(1.0 - self.decrease, context, congestion);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        (index == 0).then_some(self.increase)
+        (index == 0)
+            .then(|| self.module.as_ref().map_or(self.increase, |attached| attached.module.increase()))
     }
 }
 

@@ -8,10 +8,12 @@
 //! All constants are those of Linux [linux6 tcp_htcp.c], which follows the paper. Linux has further rules:
 //! `rtt_scaling` multiplies A by the minimum round-trip time over 100 ms, within 0.1 and 2; `rtt_memory = "fading"`
 //! lets the maximum round-trip time rise by 20 ms per sample at most and fall by 5 % of its excess per loss, and keeps
-//! half for paths of up to 10 ms. Otherwise, the maximum is that since the last loss.
+//! half for paths of up to 10 ms. Otherwise, the maximum is that since the last loss. `form = "linux"` is its module in whole
+//! numbers, whose maximum always fades.
 //!
 //! Where it departs: throughput is measured over round-trip times and smoothed by a quarter, as in Linux.
 
+use crate::linux::{self, Attached, Form, Module, module_hooks};
 use crate::probes::INCREASE;
 use crate::toolbox::RenoWindow;
 use crate::{
@@ -43,13 +45,34 @@ params! {
         rtt_scaling: bool = false, "-", "[linux6 tcp_htcp.c]";
         /// What the maximum round-trip time remembers.
         rtt_memory: RttMemory = RttMemory::Epoch, "-", "[leith2004 §2]";
+        /// The rules: those of the paper, or of the module of Linux.
+        form: Form = Form::Paper, "-", "[linux6 tcp_htcp.c]";
+        /// Tick of the clock of Linux: 1/HZ.
+        tick: Time = Time(4_000_000), "s", "[linux6 tcp_htcp.c]",
+            |tick| tick.0 >= 100_000 && tick.0 <= 100_000_000, "a time from 0.1 ms to 100 ms";
     }
 }
 
 impl HtcpParams {
     /// The parameters of Linux [linux6 tcp_htcp.c].
     pub fn linux() -> Self {
-        HtcpParams { rtt_scaling: true, rtt_memory: RttMemory::Fading, ..HtcpParams::default() }
+        HtcpParams {
+            rtt_scaling: true,
+            rtt_memory: RttMemory::Fading,
+            form: Form::Linux,
+            ..HtcpParams::default()
+        }
+    }
+
+    /// The module of Linux, if the parameters ask for it.
+    fn module(&self, setup: &Setup) -> Option<Box<Attached<linux::htcp::Htcp>>> {
+        let switches = linux::htcp::Switches {
+            adaptive_backoff: self.adaptive_backoff,
+            bandwidth_switch: self.bandwidth_switch,
+            rtt_scaling: self.rtt_scaling,
+        };
+        let create = || linux::htcp::Htcp::new(switches, self.low_time, self.tick, setup.now);
+        (self.form == Form::Linux).then(|| Box::new(Attached::new(create(), setup)))
     }
 }
 
@@ -84,6 +107,7 @@ pub struct Htcp {
     counted_since: Time,
     throughput: f64,
     peak: f64,
+    module: Option<Box<Attached<linux::htcp::Htcp>>>,
 }
 
 impl Htcp {
@@ -169,14 +193,20 @@ impl CongestionControl for Htcp {
             counted_since: setup.now,
             throughput: 0.0,
             peak: 0.0,
+            module: params.module(setup),
         }
     }
 }
 
 impl Control for Htcp {
     window_in!(window);
+    module_hooks!();
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if let Some(module) = &mut self.module {
+            module.on_ack(&mut self.window, context, ack);
+            return;
+        }
         if ack.in_recovery {
             (self.counted, self.counted_since) = (0.0, context.now);
             return;
@@ -194,6 +224,10 @@ impl Control for Htcp {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        if let Some(module) = &mut self.module {
+            module.on_congestion(&mut self.window, context, congestion);
+            return;
+        }
         self.before_reduction = self.episode;
         self.beta = self.backoff();
         let episode = &mut self.episode;
@@ -211,16 +245,26 @@ impl Control for Htcp {
 
     fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
         self.episode.begun = context.now;
+        self.module.iter_mut().for_each(|module| module.on_recovery_exit(context));
         self.window.on_recovery_exit(context, exit);
+    }
+
+    fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
+        match &mut self.module {
+            Some(module) => module.on_repeated_timeout(&mut self.window, context, congestion),
+            None => self.window.cwnd = context.loss_window,
+        }
     }
 
     fn on_undo(&mut self, _context: &Context, undo: &Undo) {
         self.episode = self.before_reduction;
+        self.module.iter_mut().for_each(|attached| attached.module.on_undo());
         self.window.on_undo(undo);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        (index == 0).then_some(self.increase)
+        (index == 0)
+            .then(|| self.module.as_ref().map_or(self.increase, |attached| attached.module.increase()))
     }
 }
 
@@ -295,7 +339,7 @@ mod tests {
 
     #[test]
     fn the_maximum_of_linux_fades_and_ignores_outliers() {
-        let mut htcp = htcp(&HtcpParams::linux());
+        let mut htcp = htcp(&HtcpParams { rtt_memory: RttMemory::Fading, ..HtcpParams::default() });
         for rtt in [0.1, 0.119, 0.2, 0.138] {
             htcp.on_rtt(rtt);
         }

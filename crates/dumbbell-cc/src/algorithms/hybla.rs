@@ -6,10 +6,11 @@
 //! rho follows the lowest smoothed round-trip time, as in Linux [linux6 tcp_hybla.c]. The algorithm smooths the samples
 //! itself, since the retransmission timer's may be in coarse ticks. Linux has the same reference of 25 ms.
 //!
-//! Where it departs from Linux: rho is not rounded to eighths, the initial window is that of the environment instead of
+//! Where it departs from Linux, unless `form = "linux"`: rho is not rounded to eighths, the initial window is that of the environment instead of
 //! rho, and the window is not limited to 65535 segments. Slow start adds at most $2^32$ segments at once, and does not
 //! pass the threshold.
 
+use crate::linux::{self, Attached, Form, Module, module_hooks, module_repairs};
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, window_in};
 use dumbbell_units::math::{least, pow};
@@ -21,6 +22,8 @@ params! {
         /// Round-trip time of the path whose growth it has.
         reference: Time = Time(25_000_000), "s", "[caini2004 §3]",
             |reference| *reference > Time::ZERO, "a time above 0";
+        /// The rules: those of the paper, or of the module of Linux.
+        form: Form = Form::Paper, "-", "[linux6 tcp_hybla.c]";
     }
 }
 
@@ -35,10 +38,11 @@ pub struct Hybla {
     /// Square of rho, and growth by an acknowledgement in slow start, in segments.
     rho_squared: f64,
     doubling: f64,
+    module: Option<Box<Attached<linux::hybla::Hybla>>>,
 }
 
 impl Hybla {
-    fn on_sample(&mut self, rtt: f64) {
+    fn take_rtt(&mut self, rtt: f64) {
         self.srtt = if self.srtt.is_finite() { self.srtt + (rtt - self.srtt) / 8.0 } else { rtt };
         if self.srtt >= self.srtt_min {
             return;
@@ -64,16 +68,24 @@ impl CongestionControl for Hybla {
             srtt_min: f64::INFINITY,
             rho_squared: 1.0,
             doubling: 1.0,
+            module: (params.form == Form::Linux)
+                .then(|| Box::new(Attached::new(linux::hybla::Hybla::new(params.reference), setup))),
         }
     }
 }
 
 impl Control for Hybla {
     window_in!(window);
+    module_hooks!();
+    module_repairs!();
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if let Some(module) = &mut self.module {
+            module.on_ack(&mut self.window, context, ack);
+            return;
+        }
         if let Some(rtt) = ack.rtt {
-            self.on_sample(rtt.secs());
+            self.take_rtt(rtt.secs());
         }
         if ack.in_recovery {
             return;

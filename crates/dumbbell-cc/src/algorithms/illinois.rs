@@ -8,11 +8,14 @@
 //!
 //! As in Linux [linux6 tcp_illinois.c], five round trips of low delay precede the largest increase once the delay has
 //! been higher, the maximum never ages, and a timeout returns to Reno's constants until the next round trip. All
-//! constants are those of Linux, which follows the paper.
+//! constants are those of Linux, which follows the paper; `form = "linux"` is its module in whole numbers.
 
+use crate::linux::{self, Attached, Form, Module, module_hooks};
 use crate::probes::{BASE_RTT, INCREASE};
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Setup, window_in,
+};
 use dumbbell_units::params;
 
 params! {
@@ -35,6 +38,19 @@ params! {
             |window| *window >= 0.0, "a number of segments, at least 0";
         /// Round trips of low delay before the largest increase.
         low_rounds: u64 = 5, "-", "[linux6 tcp_illinois.c]";
+        /// The rules: those of the paper, or of the module of Linux.
+        form: Form = Form::Paper, "-", "[linux6 tcp_illinois.c]";
+    }
+}
+
+impl IllinoisParams {
+    /// The module of Linux, if the parameters ask for it.
+    fn module(&self, setup: &Setup) -> Option<Box<Attached<linux::illinois::Illinois>>> {
+        let alphas = (self.alpha_min, self.alpha_max);
+        let betas = (self.beta_min, self.beta_max);
+        let constants = linux::illinois::Constants::of(alphas, betas, self.low_window, self.low_rounds);
+        (self.form == Form::Linux)
+            .then(|| Box::new(Attached::new(linux::illinois::Illinois::new(constants), setup)))
     }
 }
 
@@ -56,6 +72,7 @@ pub struct Illinois {
     /// True once the delay has been above the lowest hundredth, and the rounds below it since then.
     has_been_above: bool,
     rounds_below: u64,
+    module: Option<Box<Attached<linux::illinois::Illinois>>>,
 }
 
 impl Illinois {
@@ -136,6 +153,7 @@ impl CongestionControl for Illinois {
             round_end: 0,
             has_been_above: false,
             rounds_below: 0,
+            module: params.module(setup),
         }
     }
 
@@ -149,8 +167,13 @@ impl CongestionControl for Illinois {
 
 impl Control for Illinois {
     window_in!(window);
+    module_hooks!();
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if let Some(module) = &mut self.module {
+            module.on_ack(&mut self.window, context, ack);
+            return;
+        }
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.secs();
             self.rtt_min = self.rtt_min.min(rtt);
@@ -170,19 +193,36 @@ impl Control for Illinois {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        if let Some(module) = &mut self.module {
+            module.on_congestion(&mut self.window, context, congestion);
+            return;
+        }
         self.window.keep(1.0 - self.beta, context, congestion);
         if congestion.signal.restarts() {
             self.clear();
         }
     }
 
+    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        self.module.iter_mut().for_each(|module| module.on_recovery_exit(context));
+        self.window.on_recovery_exit(context, exit);
+    }
+
     fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
+        if let Some(module) = &mut self.module {
+            module.on_repeated_timeout(&mut self.window, context, congestion);
+            return;
+        }
         self.clear();
         self.window.restart(context, congestion);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        *[self.rtt_min.is_finite().then_some(self.rtt_min), Some(self.alpha)].get(index)?
+        let (base, increase) = match self.module.as_deref() {
+            Some(Attached { module, .. }) => (module.base_secs(), module.increase()),
+            None => (self.rtt_min.is_finite().then_some(self.rtt_min), self.alpha),
+        };
+        *[base, Some(increase)].get(index)?
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::{
     Ack, Congestion, CongestionControl, Context, Control, ExternalControl, GrowWhen, LostSegment, ProbeInfo,
-    RecoveryExit, Restart, SentSegment, Setup, Undo, UnusedWindow,
+    RecoveryExit, Restart, Sample, SenderState, SentSegment, Setup, Undo, UnusedWindow,
 };
 use dumbbell_units::spec;
-use dumbbell_units::{Ecn, Time, Value, tagged};
+use dumbbell_units::{Ecn, Value, tagged};
 
 macro_rules! registry {
     ($( $name:literal => $module:ident::$Type:ident, )+) => {
@@ -125,6 +125,7 @@ macro_rules! registry {
 registry! {
     "reno" => reno::Reno,
     "vegas" => vegas::Vegas,
+    "vegasl" => vegasl::VegasLinux,
     "newvegas" => newvegas::NewVegas,
     "vegasa" => vegasa::VegasA,
     "nsvegas" => nsvegas::NsVegas,
@@ -199,8 +200,8 @@ impl Algorithm {
     }
 
     fn holding(held: Held, setup: &Setup) -> Self {
-        let is_model_based = dispatch!(&held, control => control.is_model_based());
-        let is_growth_limited = setup.rules.grow_when == GrowWhen::CwndLimited && !is_model_based;
+        let grows_unused = dispatch!(&held, control => control.is_model_based() || control.grows_unused());
+        let is_growth_limited = setup.rules.grow_when == GrowWhen::CwndLimited && !grows_unused;
         let (cwnd, ssthresh) = dispatch!(&held, control => (control.cwnd(), control.ssthresh()));
         let pacing_rate = dispatch!(&held, control => control.pacing_rate());
         Algorithm { held, is_growth_limited, answers: Answers { cwnd, pacing_rate, ssthresh } }
@@ -254,6 +255,11 @@ impl Algorithm {
         dispatch!(&self.held, control => control.is_model_based())
     }
 
+    /// See [`Control::grows_unused`].
+    pub fn grows_unused(&self) -> bool {
+        dispatch!(&self.held, control => control.grows_unused())
+    }
+
     /// See [`Control::on_ack`]. If the rules say so, a window that does not limit the sender does not grow here.
     #[inline(always)]
     pub fn on_ack(&mut self, context: &Context, ack: &Ack) {
@@ -292,8 +298,19 @@ impl Algorithm {
 
     /// See [`Control::on_sample`]. The context is built only for algorithms that use it.
     #[inline]
-    pub fn on_sample(&mut self, context: impl FnOnce() -> Context, rtt: Time) {
-        notify!(self, control => control.on_sample(&context(), rtt));
+    pub fn on_sample(&mut self, context: impl FnOnce() -> Context, sample: &Sample) {
+        notify!(self, control => control.on_sample(&context(), sample));
+    }
+
+    /// See [`Control::on_open`].
+    pub fn on_open(&mut self, context: &Context) {
+        notify!(self, control => control.on_open(context));
+    }
+
+    /// See [`Control::on_state`]. The context is built only for algorithms that use it.
+    #[inline]
+    pub fn on_state(&mut self, context: impl FnOnce() -> Context, state: SenderState) {
+        notify!(self, control => control.on_state(&context(), state));
     }
 
     /// See [`Control::on_loss`].

@@ -5,8 +5,10 @@
 //! growth and losses balance at $0.08 / p$ segments. A window of at most 16 segments is Reno's.
 //!
 //! Linux names the same increase and decrease as recommended by the author [linux6 tcp_scalable.c]. It has no such
-//! limit: its growth is at least Reno's (`at_least_reno`), and a small window is reduced by an eighth, too.
+//! limit: its growth is at least Reno's (`at_least_reno`), and a small window is reduced by an eighth, too, by whole segments
+//! (`whole_decrease`).
 
+use crate::linux;
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, CongestionControl, Context, Control, Setup, window_in};
 use dumbbell_units::math::least;
@@ -26,13 +28,20 @@ params! {
             |window| *window >= 0.0, "a number of segments, at least 0";
         /// Grow at least as Reno does, whatever the window; true in Linux.
         at_least_reno: bool = false, "-", "[linux6 tcp_scalable.c]";
+        /// What a loss takes counts in whole segments, rounded down; true in Linux.
+        whole_decrease: bool = false, "-", "[linux6 tcp_scalable.c]";
     }
 }
 
 impl ScalableParams {
     /// The parameters of Linux [linux6 tcp_scalable.c].
     pub fn linux() -> Self {
-        ScalableParams { low_window: 0.0, at_least_reno: true, ..ScalableParams::default() }
+        ScalableParams {
+            low_window: 0.0,
+            at_least_reno: true,
+            whole_decrease: true,
+            ..ScalableParams::default()
+        }
     }
 }
 
@@ -82,6 +91,12 @@ impl Control for Scalable {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        if self.params.whole_decrease {
+            let cwnd = linux::before_loss(&self.window, context);
+            let taken = (cwnd as f64 * (1.0 - self.params.decrease)) as u64;
+            linux::reduce(&mut self.window, cwnd - taken, context, congestion);
+            return;
+        }
         let kept = if self.is_low(context.mss) { 0.5 } else { self.params.decrease };
         self.window.keep(kept, context, congestion);
     }
@@ -120,6 +135,8 @@ mod tests {
         assert_eq!(reactions(&ScalableParams::linux(), 80.0), (12.5, 70.0));
         assert_eq!(reactions(&ScalableParams::linux(), 16.0), (62.5, 14.0));
         assert_eq!(reactions(&ScalableParams::linux(), 200.0), (10.0, 175.0));
+        // 15 / 8 is 1 segment.
+        assert_eq!(reactions(&ScalableParams::linux(), 15.0).1, 14.0);
     }
 
     #[test]

@@ -5,15 +5,18 @@
 //! round trip, and a loss keeps half. A timeout keeps half.
 //!
 //! N is that of the last round trip, from its minimum round-trip time. Linux takes that of the last acknowledgement and
-//! decides so after a timeout, too [linux6 tcp_veno.c]; `samples = "ack"` selects it. All constants are those of Linux,
+//! decides so after a timeout, too [linux6 tcp_veno.c]; `samples = "ack"` selects it, and `form = "linux"` its module. All constants are those of Linux,
 //! which follows the paper.
 //!
 //! Where it departs: growth in every second round trip is half the growth of each.
 
 use crate::delay::RoundTrips;
+use crate::linux::{self, Attached, Form, Module, module_hooks, module_repairs};
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, Signal, window_in};
+use crate::{
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, SentSegment, Setup, Signal, window_in,
+};
 use dumbbell_units::{choice, params};
 
 choice! {
@@ -36,6 +39,8 @@ params! {
             |kept| *kept > 0.0 && *kept < 1.0, "a fraction above 0 and below 1";
         /// The round-trip time from which the queue is estimated.
         samples: VenoSamples = VenoSamples::Round, "-", "[fu2003 §II]";
+        /// The rules: those of the paper, or of the module of Linux.
+        form: Form = Form::Paper, "-", "[linux6 tcp_veno.c]";
     }
 }
 
@@ -47,6 +52,7 @@ pub struct Veno {
     rtts: RoundTrips,
     /// Segments queued.
     queued: f64,
+    module: Option<Box<Attached<linux::veno::Veno>>>,
 }
 
 impl Veno {
@@ -86,14 +92,26 @@ impl CongestionControl for Veno {
             window: RenoWindow::new(setup),
             rtts: RoundTrips::default(),
             queued: 0.0,
+            module: (params.form == Form::Linux)
+                .then(|| Box::new(Attached::new(linux::veno::Veno::new(params.beta, params.kept), setup))),
         }
     }
 }
 
 impl Control for Veno {
     window_in!(window);
+    module_hooks!();
+    module_repairs!();
+
+    fn on_sent(&mut self, context: &Context, _sent: &SentSegment) {
+        self.module.iter_mut().for_each(|attached| attached.module.on_sent(context));
+    }
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if let Some(module) = &mut self.module {
+            module.on_ack(&mut self.window, context, ack);
+            return;
+        }
         if let Some(rtt) = ack.rtt {
             self.on_rtt(rtt.secs(), context.mss);
         }
@@ -110,13 +128,21 @@ impl Control for Veno {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        if let Some(module) = &mut self.module {
+            module.on_congestion(&mut self.window, context, congestion);
+            return;
+        }
         let is_timeout = congestion.signal == Signal::Timeout && self.params.samples == VenoSamples::Round;
         let kept = if self.is_congested() || is_timeout { 0.5 } else { self.params.kept };
         self.window.keep(kept, context, congestion);
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        *[self.rtts.base_rtt(), Some(self.queued)].get(index)?
+        let (base, queued) = match self.module.as_deref() {
+            Some(Attached { module, .. }) => (module.base_secs(), module.queued()),
+            None => (self.rtts.base_rtt(), self.queued),
+        };
+        *[base, Some(queued)].get(index)?
     }
 }
 

@@ -12,8 +12,8 @@ use crate::bandwidth::AckCounter;
 use crate::probes::{BANDWIDTH, BASE_RTT};
 use crate::toolbox::RenoWindow;
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, SentSegment, Setup,
-    Signal, window_in,
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Sample, SentSegment,
+    Setup, Signal, window_in,
 };
 use dumbbell_units::{Time, params};
 
@@ -131,9 +131,11 @@ impl CongestionControl for WestwoodLinux {
 impl Control for WestwoodLinux {
     window_in!(window);
 
-    fn on_sample(&mut self, context: &Context, rtt: Time) {
-        self.next_rtt = Some(rtt.0.div_ceil(self.tick));
-        self.window.on_sample(context, rtt);
+    fn on_sample(&mut self, context: &Context, sample: &Sample) {
+        if let Some(rtt) = sample.rtt {
+            self.next_rtt = Some(rtt.0.div_ceil(self.tick));
+            self.window.on_sample(context, rtt);
+        }
     }
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
@@ -199,7 +201,7 @@ mod tests {
     }
 
     fn ack(westwood: &mut WestwoodLinux, millis: u64, bytes: u64) {
-        westwood.on_sample(&at(millis), Time(100_000_000));
+        westwood.on_sample(&at(millis), &Sample::new(Some(Time(100_000_000))));
         westwood.on_ack(&at(millis), &Ack::new(0, bytes));
     }
 
@@ -211,7 +213,7 @@ mod tests {
         ack(&mut westwood, 101, 1000);
         assert_eq!(westwood.rtt_min, 100);
         // A started tick counts: 100.2 ms are 101.
-        westwood.on_sample(&at(102), Time(100_200_000));
+        westwood.on_sample(&at(102), &Sample::new(Some(Time(100_200_000))));
         westwood.on_ack(&at(102), &Ack::new(0, 1000));
         assert_eq!(westwood.rtt, 101);
     }

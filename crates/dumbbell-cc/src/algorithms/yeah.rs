@@ -6,14 +6,15 @@
 //! window beside it, `reno_count`. A loss in a fast phase takes q segments, at least an eighth and at most half of the
 //! window; after 16 round trips of Reno it takes half, since a loss-based flow competes.
 //!
-//! The constants are those of Linux [linux6 tcp_yeah.c], as are the details: a round of at most two samples is not
+//! The constants are those of Linux [linux6 tcp_yeah.c], whose module in whole numbers is `form = "linux"`, as are the details: a round of at most two samples is not
 //! evaluated, and `reno_count` begins with half of the window, grows by one per round trip of Reno, is halved by
 //! losses, and is forgotten after 50 fast round trips.
 
 use crate::delay::RoundTrips;
+use crate::linux::{self, Attached, Form, Module, module_hooks, module_repairs};
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
 use crate::toolbox::RenoWindow;
-use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, Setup, window_in};
+use crate::{Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, SentSegment, Setup, window_in};
 use dumbbell_units::math::least;
 use dumbbell_units::params;
 
@@ -37,6 +38,24 @@ params! {
         rho: u64 = 16, "-", "[linux6 tcp_yeah.c]";
         /// Fast round trips after which Reno's window is forgotten.
         zeta: u64 = 50, "-", "[linux6 tcp_yeah.c]";
+        /// The rules: those of the paper, or of the module of Linux.
+        form: Form = Form::Paper, "-", "[linux6 tcp_yeah.c]";
+    }
+}
+
+impl YeahParams {
+    /// The module of Linux, if the parameters ask for it.
+    fn module(&self, setup: &Setup) -> Option<Box<Attached<linux::yeah::Yeah>>> {
+        let constants = linux::yeah::Constants {
+            alpha: self.alpha as u64,
+            phy: (self.phy as u64).max(1),
+            gamma: self.gamma as u64,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            rho: self.rho,
+            zeta: self.zeta,
+        };
+        (self.form == Form::Linux).then(|| Box::new(Attached::new(linux::yeah::Yeah::new(constants), setup)))
     }
 }
 
@@ -52,6 +71,7 @@ pub struct Yeah {
     fast_rounds: u64,
     /// Window of a Reno flow beside it, in segments.
     reno_count: f64,
+    module: Option<Box<Attached<linux::yeah::Yeah>>>,
 }
 
 impl Yeah {
@@ -100,14 +120,25 @@ impl CongestionControl for Yeah {
             reno_rounds: 0,
             fast_rounds: 0,
             reno_count: 2.0,
+            module: params.module(setup),
         }
     }
 }
 
 impl Control for Yeah {
     window_in!(window);
+    module_hooks!();
+    module_repairs!();
+
+    fn on_sent(&mut self, context: &Context, _sent: &SentSegment) {
+        self.module.iter_mut().for_each(|attached| attached.module.on_sent(context));
+    }
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
+        if let Some(module) = &mut self.module {
+            module.on_ack(&mut self.window, context, ack);
+            return;
+        }
         if let Some(rtt) = ack.rtt {
             self.rtts.on_sample(rtt.secs());
         }
@@ -126,6 +157,10 @@ impl Control for Yeah {
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        if let Some(module) = &mut self.module {
+            module.on_congestion(&mut self.window, context, congestion);
+            return;
+        }
         let segments = self.window.cwnd / context.mss;
         let taken = if self.reno_rounds < self.params.rho {
             (self.queued / segments).clamp(self.params.delta, 0.5)
@@ -138,7 +173,11 @@ impl Control for Yeah {
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
-        *[self.rtts.base_rtt(), Some(self.queued)].get(index)?
+        let (base, queued) = match self.module.as_deref() {
+            Some(Attached { module, .. }) => (module.base_secs(), module.queued()),
+            None => (self.rtts.base_rtt(), self.queued),
+        };
+        *[base, Some(queued)].get(index)?
     }
 }
 

@@ -8,7 +8,7 @@ use super::trace::TcpEventKind;
 use crate::rtt::HostClock;
 use crate::scoreboard::Scoreboard;
 use crate::segment::DataSegment;
-use dumbbell_cc::{Algorithm, Congestion, RecoveryExit, Signal, Undo};
+use dumbbell_cc::{Algorithm, Congestion, RecoveryExit, SenderState, Signal, Undo};
 use dumbbell_units::Time;
 use dumbbell_units::math::real;
 
@@ -268,6 +268,11 @@ impl Access<'_> {
     /// Reports each segment newly considered lost, before the congestion itself.
     pub(super) fn announce_losses(&mut self) {
         self.connection.announce_losses(self.now);
+    }
+
+    /// Reports the state by the rules of Linux to the congestion control.
+    pub(super) fn announce_state(&mut self, state: SenderState) {
+        self.connection.announce_state(self.now, state);
     }
 
     /// Counts the oldest segment as lost.

@@ -7,7 +7,7 @@ use super::opening::{FALLBACK_TIMEOUT, Phase};
 use super::recovery::{DeliveredBy, TimerRule};
 use super::timers::TimerKind;
 use crate::segment::AckSegment;
-use dumbbell_cc::{Ack, Queueing, Signal};
+use dumbbell_cc::{Ack, Queueing, Sample, Signal};
 use dumbbell_units::Time;
 use dumbbell_units::math::real;
 
@@ -69,7 +69,7 @@ impl Sender {
                 has_news |= connection.scoreboard.report(number, start, end, now);
             }
             connection.announce_losses(now);
-            if repeats && has_news {
+            if repeats {
                 rtt = connection.sample_reports(now);
             }
             // Only an ACK that reports new data is a duplicate acknowledgement [RFC 6675 §2].
@@ -190,6 +190,10 @@ impl Connection {
             } else if self.opening.is_linux() {
                 self.on_late_open(now, echo);
             }
+            if self.opening.is_linux() {
+                let context = self.context(now);
+                self.congestion.on_open(&context);
+            }
         }
     }
 
@@ -223,7 +227,7 @@ impl Connection {
             self.stats.on_rtt(rtt.secs());
         }
         if self.retransmission.samples_deliveries() {
-            return self.sample_deliveries(now, Some(ack.timestamp_echo));
+            return self.sample_deliveries(now, Some(ack.timestamp_echo), removed as u64);
         }
         self.retransmission.on_ack(now, ack.ack, ack.timestamp_echo, self.snd_nxt);
         rtt.or_else(|| self.retransmission.by_timestamps(ack.timestamp_echo, now))
@@ -233,25 +237,27 @@ impl Connection {
     /// of the first segment, and returned for the congestion control that of the last. If something retransmitted is
     /// acknowledged, the echo counts for both.
     #[inline(never)]
-    fn sample_deliveries(&mut self, now: Time, echo: Option<Time>) -> Option<Time> {
+    fn sample_deliveries(&mut self, now: Time, echo: Option<Time>, segments: u64) -> Option<Time> {
         let timed = self.scoreboard.deliveries().and_then(|deliveries| deliveries.timed());
         let by_echo = || self.retransmission.by_timestamps(echo?, now);
-        let (first, last) = match timed {
-            Some((first, last)) => (now.since(first), now.since(last)),
-            None => {
-                let rtt = by_echo()?;
+        let rtts = match timed {
+            Some((first, last)) => Some((now.since(first), now.since(last))),
+            None => by_echo().map(|rtt| {
                 self.scoreboard.on_measured(rtt);
                 (rtt, rtt)
-            }
+            }),
         };
-        self.retransmission.sample(now, first, self.snd_una, self.snd_nxt);
-        self.announce_sample(now, last);
-        Some(last)
+        if let Some((first, _)) = rtts {
+            self.retransmission.sample(now, first, self.snd_una, self.snd_nxt);
+        }
+        let last = rtts.map(|(_, last)| last);
+        self.announce_sample(now, &Sample::new(last).with_segments(segments));
+        last
     }
 
     /// The same for an ACK that only reports.
     fn sample_reports(&mut self, now: Time) -> Option<Time> {
-        self.retransmission.samples_deliveries().then(|| self.sample_deliveries(now, None)).flatten()
+        self.retransmission.samples_deliveries().then(|| self.sample_deliveries(now, None, 0)).flatten()
     }
 
     /// True if the congestion window limits the sender and may grow.

@@ -13,10 +13,13 @@ use super::trace::{TcpEventKind, Trace};
 use super::validation::Validation;
 use super::{SenderStats, opening::Opening};
 use crate::config::{EcnMode, TcpParams};
-use crate::rtt::HostClock;
+use crate::rtt::{HostClock, TimerSpec};
 use crate::scoreboard::Scoreboard;
 use crate::segment::{AckSegment, DataSegment};
-use dumbbell_cc::{Ack, Algorithm, Congestion, Context, ReductionBase, SentSegment, Setup, Signal};
+use dumbbell_cc::{
+    Ack, Algorithm, Congestion, Context, ReductionBase, Reports, Sample, SenderState, SentSegment, Setup,
+    Signal,
+};
 use dumbbell_units::math::{least, real};
 use dumbbell_units::{Stream, Time};
 
@@ -198,6 +201,10 @@ impl Connection {
             .with_mechanisms(mechanisms)
             .with_late_threshold(recovery.defers_threshold)
             .with_ecn_capable(params.ecn != EcnMode::Off)
+            .with_reports(Reports {
+                samples: matches!(params.timer, TimerSpec::Linux(_)),
+                states: params.recovery.is_of_linux(),
+            })
             .with_random(random);
         let congestion = control(&setup);
         let ecn = EcnFeedback::new(params.ecn, congestion.reacts_to_marks());
@@ -498,10 +505,16 @@ impl Connection {
         });
     }
 
-    /// Reports a round-trip time to the congestion control. The window in the network remains, whatever it answers.
-    pub(super) fn announce_sample(&mut self, now: Time, rtt: Time) {
+    /// Reports the state to the congestion control.
+    pub(super) fn announce_state(&mut self, now: Time, state: SenderState) {
+        self.congestion.on_state(|| context_of!(self, now), state);
+    }
+
+    /// Reports what an acknowledgement tells to the congestion control. The window in the network remains, whatever it
+    /// answers.
+    pub(super) fn announce_sample(&mut self, now: Time, sample: &Sample) {
         let cwnd = self.congestion.cwnd();
-        self.congestion.on_sample(|| context_of!(self, now), rtt);
+        self.congestion.on_sample(|| context_of!(self, now), sample);
         if self.duplicates.inflation != 0.0 {
             self.duplicates.inflation -= self.congestion.cwnd() - cwnd;
         }

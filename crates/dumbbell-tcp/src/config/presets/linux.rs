@@ -18,7 +18,7 @@ use dumbbell_cc::algorithms::scalable::ScalableParams;
 use dumbbell_cc::algorithms::veno::VenoSamples;
 use dumbbell_cc::slow_start::hystart::ClassicHyStartParams;
 use dumbbell_cc::{
-    AlgorithmSpec, GrowPer, Growth, ReductionBase, SlowStartSpec, WindowRules, WindowValidation,
+    AlgorithmSpec, Form, GrowPer, Growth, ReductionBase, SlowStartSpec, WindowRules, WindowValidation,
 };
 use dumbbell_units::{Bytes, Time, Window};
 
@@ -65,6 +65,8 @@ pub(super) fn set_tick(params: &mut TcpParams, tick: Time) {
     match &mut params.congestion {
         AlgorithmSpec::Cubic(cubic) => cubic.tick = tick,
         AlgorithmSpec::WestwoodLinux(westwood) => westwood.tick = tick,
+        AlgorithmSpec::Bic(bic) => bic.tick = tick,
+        AlgorithmSpec::Htcp(htcp) => htcp.tick = tick,
         _ => {}
     }
 }
@@ -109,8 +111,14 @@ pub(super) fn adapt(params: &mut TcpParams) {
         AlgorithmSpec::Scalable(scalable) => *scalable = ScalableParams::linux(),
         AlgorithmSpec::Htcp(htcp) => *htcp = HtcpParams::linux(),
         AlgorithmSpec::WestwoodLinux(westwood) => westwood.tick = TICK,
-        AlgorithmSpec::HighSpeed(highspeed) => highspeed.whole_increase = true,
-        AlgorithmSpec::Veno(veno) => veno.samples = VenoSamples::Ack,
+        AlgorithmSpec::Bic(bic) => bic.form = Form::Linux,
+        AlgorithmSpec::HighSpeed(highspeed) => {
+            (highspeed.whole_increase, highspeed.form) = (true, Form::Linux);
+        }
+        AlgorithmSpec::Hybla(hybla) => hybla.form = Form::Linux,
+        AlgorithmSpec::Illinois(illinois) => illinois.form = Form::Linux,
+        AlgorithmSpec::Veno(veno) => (veno.samples, veno.form) = (VenoSamples::Ack, Form::Linux),
+        AlgorithmSpec::Yeah(yeah) => yeah.form = Form::Linux,
         AlgorithmSpec::Vegas(_)
         | AlgorithmSpec::NewVegas(_)
         | AlgorithmSpec::VegasA(_)

@@ -27,7 +27,7 @@ use crate::segment::DataSegment;
 use crate::sender::access::Access;
 use crate::sender::cause::Cause;
 use crate::sender::timers::TimerKind;
-use dumbbell_cc::{Signal, WindowRules};
+use dumbbell_cc::{SenderState, Signal, WindowRules};
 use dumbbell_units::Time;
 use dumbbell_units::math::real;
 use linux::{StateMachine, is_linux};
@@ -479,6 +479,9 @@ impl LossRecovery for Rack {
         connection.timers().stop(TimerKind::Reordering);
         self.recover = connection.snd_max();
         connection.set_in_loss(true);
+        if is_linux(&self.rules) {
+            self.machine.tell(connection, SenderState::Loss);
+        }
         self.must_send = true;
     }
 

@@ -23,7 +23,7 @@ use crate::sender::recovery::DeliveredBy;
 use crate::sender::recovery::prr::Reduction;
 use crate::sender::recovery::undo::{Finding, ForwardRecovery, Reaction};
 use crate::sender::timers::TimerKind;
-use dumbbell_cc::Signal;
+use dumbbell_cc::{SenderState, Signal};
 use dumbbell_units::Time;
 
 /// Degree of reordering without any, and the largest (`tcp_reordering`, `tcp_max_reordering`), in segments.
@@ -50,6 +50,8 @@ pub(super) struct StateMachine {
     /// Time of the first retransmission since the state was Open and nothing retransmitted was outstanding
     /// (`retrans_stamp`).
     first_resent: Time,
+    /// The state that the congestion control was told last.
+    told: SenderState,
 }
 
 impl StateMachine {
@@ -63,6 +65,32 @@ impl StateMachine {
             lost_before: 0,
             is_disordered: false,
             first_resent: Time::NEVER,
+            told: SenderState::Open,
+        }
+    }
+
+    /// The state of the kernel.
+    fn state(&self, connection: &Access<'_>) -> SenderState {
+        match () {
+            () if connection.in_recovery() => SenderState::Recovery,
+            () if connection.in_loss() => SenderState::Loss,
+            () if connection.in_cwr() => SenderState::Cwr,
+            () if self.is_disordered => SenderState::Disorder,
+            () => SenderState::Open,
+        }
+    }
+
+    /// Tells the congestion control of a state (`tcp_set_ca_state`).
+    pub(super) fn tell(&mut self, connection: &mut Access<'_>, state: SenderState) {
+        self.told = state;
+        connection.announce_state(state);
+    }
+
+    /// The same if it is another one.
+    fn tell_change(&mut self, connection: &mut Access<'_>) {
+        let state = self.state(connection);
+        if state != self.told {
+            self.tell(connection, state);
         }
     }
 
@@ -181,11 +209,15 @@ impl Rack {
         if self.probe.on_ack(connection, !is_advance) && !connection.in_recovery() && !connection.in_loss() {
             connection.reduce(Signal::FastRetransmit, false);
             connection.set_in_cwr(false);
+            self.machine.tell(connection, SenderState::Cwr);
+            self.machine.tell(connection, SenderState::Open);
         }
         let was_armed =
             [TimerKind::Reordering, TimerKind::Probe].map(|kind| connection.timers().is_set(kind));
         let mut begins = false;
-        if self.look_back_of_linux(connection, is_advance) == Step::GoOn {
+        let step = self.look_back_of_linux(connection, is_advance);
+        self.tell_of_end(connection);
+        if step == Step::GoOn {
             begins = self.detect_of_linux(connection, delivered, is_advance);
         }
         let reduces = connection.in_recovery() || connection.in_cwr();
@@ -193,8 +225,18 @@ impl Rack {
             self.reduction.on_ack(connection, is_advance);
         }
         self.machine.see_to_disorder(connection, is_advance);
+        self.machine.tell_change(connection);
         self.set_timers(connection, is_advance, was_armed.contains(&true));
         self.machine.has_left = false;
+    }
+
+    /// Tells the congestion control that a reaction has ended: the state is Open, whatever follows.
+    fn tell_of_end(&mut self, connection: &mut Access<'_>) {
+        let is_other = connection.in_recovery() || connection.in_loss() || connection.in_cwr();
+        let was_other = !matches!(self.machine.told, SenderState::Open | SenderState::Disorder);
+        if was_other && !is_other {
+            self.machine.tell(connection, SenderState::Open);
+        }
     }
 
     /// Undoes what proves spurious, and ends what is repaired.
@@ -366,6 +408,7 @@ impl Rack {
         self.probe.cancel();
         let counters = (delivered, connection.scoreboard().lost());
         self.reduction = Reduction::begin_linux(connection, self.rules.prr, prior, counters, is_advance);
+        self.machine.tell_change(connection);
         true
     }
 
@@ -385,6 +428,7 @@ impl Rack {
         if connection.scoreboard().pipe() != before && !connection.in_recovery() {
             let segment = u64::from(connection.mss());
             self.enter_of_linux(connection, segment, false);
+            self.machine.tell_change(connection);
         }
         if !connection.scoreboard().is_empty() {
             self.restart_from_head(connection);
