@@ -17,8 +17,8 @@ from dumbbell.inference.simulate import Candidate, Simulator
 FIRST = ("cubic", "reno", "bbr", "scalable", "veno", "illinois")
 # Congestion controls of the registry that are fitted, those of most hosts first: equal ones are named in this order.
 CONTROLS = (
-    "cubic", "reno", "bbr", "bbr3", "htcp", "westwoodl", "westwoodp", "westwood", "vegas", "bic", "illinois", "yeah", "veno",
-    "highspeed", "scalable", "hybla", "compound", "copa", "ledbatpp",
+    "cubic", "reno", "bbr", "bbr3", "htcp", "westwoodl", "westwoodp", "westwood", "vegasl", "vegas", "bic", "illinois", "yeah",
+    "veno", "highspeed", "scalable", "hybla", "compound", "copa", "ledbatpp",
 )  # fmt: skip
 # Controls that Linux does not ship, and how much farther they count.
 RARE, RARE_FACTOR = ("bbr3", "compound", "copa", "ledbatpp"), 1.25

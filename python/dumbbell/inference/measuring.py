@@ -34,7 +34,7 @@ ALIKE = {"fqcodel": "codel"}
 # Distances of controls that send the same differ by less than this.
 SAME = 1e-9
 # The kernel's names of controls that are others in the registry.
-NAMES = {"westwood": ("westwoodl",)}
+NAMES = {"westwood": ("westwoodl",), "vegas": ("vegasl",)}
 
 
 def made(case: truth.Case, folder: Path, number: int) -> tuple[Path, Row]:

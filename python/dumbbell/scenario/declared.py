@@ -188,6 +188,7 @@ FAMILIES = {
         {
             "newvegas": "NewVegas",
             "vegasa": "VegasA",
+            "vegasl": "VegasLinux",
             "nsvegas": "NsVegas",
             "westwoodl": "WestwoodLinux",
             "westwoodp": "WestwoodPlus",

@@ -164,3 +164,42 @@ impl Control for VegasLinux {
         *[rounds.base_secs(), Some(*queued as f64)].get(index)?
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::newvegas::tests::{MSS, context};
+    use crate::{GrowPer, Growth, ReductionBase};
+    use dumbbell_units::Time;
+
+    /// A round with this base and minimum, in microseconds, and three samples has ended: window and threshold in segments.
+    fn after_round(segments: f64, ssthresh: f64, base: u64, minimum: u64) -> (f64, f64) {
+        let rules = WindowRules {
+            growth: Growth::Segments,
+            grow_per: GrowPer::Segment,
+            reduction_base: ReductionBase::WholeWindow,
+            ..WindowRules::default()
+        };
+        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
+        let mut vegas = VegasLinux::new(&VegasLinuxParams::default(), &setup.with_rules(rules));
+        let rounds = &mut vegas.attached.module.rounds;
+        (rounds.base, rounds.minimum, rounds.count) = (base, minimum, 3);
+        vegas.on_ack(&context(segments * MSS), &Ack::new(1000, 1000).with_cwnd_limited(false));
+        (vegas.cwnd() / MSS, vegas.ssthresh() / MSS)
+    }
+
+    #[test]
+    fn a_round_moves_the_window_by_a_segment_and_lifts_the_threshold() {
+        // 20 * 5 / 100 = 1, 20 * 15 / 100 = 3, 20 * 25 / 100 = 5 segments queued. 21 / 2 + 21 / 4 = 15.
+        assert_eq!(after_round(20.0, 2.0, 100_000, 105_000), (21.0, 15.0));
+        assert_eq!(after_round(20.0, 2.0, 100_000, 115_000), (20.0, 15.0));
+        assert_eq!(after_round(20.0, 2.0, 100_000, 125_000), (19.0, 13.0));
+    }
+
+    #[test]
+    fn slow_start_ends_with_what_the_actual_rate_fills_and_a_segment() {
+        // 20 * 10 / 100 = 2 are queued: 20 * 100 / 110 + 1 = 19.
+        assert_eq!(after_round(20.0, 100.0, 100_000, 110_000), (19.0, 19.0));
+        assert_eq!(after_round(20.0, 100.0, 100_000, 105_000), (21.0, 100.0));
+    }
+}

@@ -67,3 +67,54 @@ impl Module for HighSpeed {
         super::reduce(window, cwnd - cwnd * taken / 256, context, congestion);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Signal;
+    use crate::algorithms::newvegas::tests::{MSS, context};
+    use crate::{GrowPer, Growth, ReductionBase, Setup, WindowRules};
+    use dumbbell_units::Time;
+
+    fn window(segments: f64, ssthresh: f64) -> RenoWindow {
+        let rules = WindowRules {
+            growth: Growth::Segments,
+            grow_per: GrowPer::Segment,
+            reduction_base: ReductionBase::WholeWindow,
+            ..WindowRules::default()
+        };
+        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
+        RenoWindow::new(&setup.with_rules(rules))
+    }
+
+    #[test]
+    fn an_acknowledgement_counts_the_number_of_its_row_once() {
+        // Above 118 segments, the third row: 3 per acknowledgement of three segments.
+        let (mut highspeed, mut window) = (HighSpeed::default(), window(120.0, 2.0));
+        for _ in 0..39 {
+            highspeed.on_ack(&mut window, &context(120.0 * MSS), &Ack::new(3000, 3000));
+        }
+        assert_eq!((window.cwnd / MSS, *window.counted()), (120.0, 117.0));
+        highspeed.on_ack(&mut window, &context(120.0 * MSS), &Ack::new(3000, 3000));
+        assert_eq!(window.cwnd / MSS, 121.0);
+    }
+
+    #[test]
+    fn a_loss_takes_what_the_row_of_the_last_growth_says() {
+        let mut highspeed = HighSpeed::default();
+        let mut after = |row| {
+            highspeed.row = row;
+            let mut window = window(120.0, 2.0);
+            highspeed.on_congestion(&mut window, &context(0.0), &Congestion::new(Signal::FastRetransmit));
+            window.ssthresh / MSS
+        };
+        // 120 * 128 / 256 = 60, and 120 * 104 / 256 = 48.
+        assert_eq!((after(0), after(2)), (60.0, 72.0));
+        let row = |cwnd| {
+            let mut highspeed = HighSpeed::default();
+            highspeed.follow(cwnd);
+            highspeed.row
+        };
+        assert_eq!([38, 39, 118, 119, 89_053, 100_000].map(row), [0, 1, 1, 2, 71, 71]);
+    }
+}

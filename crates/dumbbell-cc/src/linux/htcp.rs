@@ -215,3 +215,82 @@ impl Module for Htcp {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::newvegas::tests::{MSS, context};
+    use crate::{GrowPer, Growth, ReductionBase, Setup, WindowRules};
+
+    fn window(segments: f64, ssthresh: f64) -> RenoWindow {
+        let rules = WindowRules {
+            growth: Growth::Segments,
+            grow_per: GrowPer::Segment,
+            reduction_base: ReductionBase::WholeWindow,
+            ..WindowRules::default()
+        };
+        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
+        RenoWindow::new(&setup.with_rules(rules))
+    }
+
+    fn htcp() -> Htcp {
+        let switches = Switches { adaptive_backoff: true, bandwidth_switch: true, rtt_scaling: true };
+        Htcp::new(switches, Time(1_000_000_000), Time(4_000_000), Time::ZERO)
+    }
+
+    #[test]
+    fn the_increase_counts_in_128ths_of_whole_factors() {
+        // 2 s after a second, 500 ticks: 1 + (5000 + 250 * 250 / 250) / 250 = 22, times 2 * 64.
+        let mut htcp = htcp();
+        htcp.update_alpha(750);
+        assert_eq!(htcp.alpha, 22 * 128);
+        // 100 ms are 25 ticks: 8 * 250 / 250 = 8 eighths. 40 ms: 20 eighths, 8 * 22 / 20 = 8.
+        htcp.rtt_min = Some(25);
+        htcp.update_alpha(750);
+        assert_eq!(htcp.alpha, 22 * 128);
+        htcp.rtt_min = Some(10);
+        htcp.update_alpha(750);
+        assert_eq!(htcp.alpha, 8 * 128);
+    }
+
+    #[test]
+    fn a_full_count_adds_a_segment_with_the_next_acknowledgement() {
+        let (mut htcp, mut window) = (htcp(), window(4.0, 2.0));
+        let windows: Vec<f64> = (0..6)
+            .map(|_| {
+                htcp.on_sample(&window, &context(4.0 * MSS), &Sample::new(None).with_segments(1));
+                htcp.on_ack(&mut window, &context(4.0 * MSS), &Ack::new(1000, 1000));
+                window.cwnd / MSS
+            })
+            .collect();
+        assert_eq!(windows, [4.0, 4.0, 4.0, 4.0, 5.0, 5.0]);
+    }
+
+    #[test]
+    fn the_time_since_a_congestion_counts_from_the_end_of_its_recovery_and_an_undo_restores_it() {
+        let at = |seconds: f64| Context { now: Time::from_secs(seconds), ..context(MSS) };
+        let mut htcp = htcp();
+        htcp.on_state(&at(1.0), SenderState::Recovery);
+        htcp.on_state(&at(2.0), SenderState::Open);
+        assert_eq!(htcp.episode.begun, 500);
+        htcp.on_state(&at(3.0), SenderState::Recovery);
+        htcp.on_undo();
+        htcp.on_state(&at(4.0), SenderState::Open);
+        assert_eq!(htcp.episode.begun, 500);
+    }
+
+    #[test]
+    fn a_steady_throughput_keeps_the_ratio_of_ticks() {
+        let mut htcp = htcp();
+        (htcp.rtt_min, htcp.peak, htcp.episode.previous_peak) = (Some(10), 100, 100);
+        htcp.episode.rtt_max = 14;
+        htcp.update_beta();
+        assert_eq!(htcp.beta, 64, "the first one adapts the next");
+        htcp.update_beta();
+        // 10 * 128 / 14.
+        assert_eq!(htcp.beta, 91);
+        htcp.peak = 121;
+        htcp.update_beta();
+        assert_eq!((htcp.beta, htcp.is_adaptive), (64, false));
+    }
+}

@@ -183,3 +183,57 @@ impl Module for Illinois {
         super::reduce(window, cwnd - cwnd * self.beta / PARTS, context, congestion);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::newvegas::tests::{MSS, context};
+    use crate::{GrowPer, Growth, ReductionBase, Setup, WindowRules};
+    use dumbbell_units::Time;
+
+    fn window(segments: f64, ssthresh: f64) -> RenoWindow {
+        let rules = WindowRules {
+            growth: Growth::Segments,
+            grow_per: GrowPer::Segment,
+            reduction_base: ReductionBase::WholeWindow,
+            ..WindowRules::default()
+        };
+        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
+        RenoWindow::new(&setup.with_rules(rules))
+    }
+
+    fn illinois() -> Illinois {
+        Illinois::new(Constants::of((0.3, 10.0), (0.125, 0.5), 15.0, 5))
+    }
+
+    #[test]
+    fn increases_count_in_128ths_and_decreases_in_64ths() {
+        let mut illinois = illinois();
+        assert_eq!(illinois.alpha, 1280);
+        // 99000 * 1280 / (99000 + 44000 * 1242 / 38).
+        assert_eq!(illinois.alpha_at(45_000, 100_000), 82);
+        // (8 * 80000 + 24 * 45000 - 32 * 10000) / 70000.
+        assert_eq!(illinois.beta_at(45_000, 100_000), 20);
+        assert_eq!((illinois.beta_at(10_000, 100_000), illinois.beta_at(80_000, 100_000)), (8, 32));
+    }
+
+    #[test]
+    fn a_full_count_leaves_nothing() {
+        // An increase of 10: 2 segments counted make 20 of 20, 3 make 30.
+        let (mut illinois, mut window) = (illinois(), window(20.0, 2.0));
+        illinois.end = u64::MAX;
+        illinois.on_sample(&window, &context(0.0), &Sample::new(None).with_segments(3));
+        illinois.on_ack(&mut window, &context(20.0 * MSS), &Ack::new(3000, 3000));
+        assert_eq!((window.cwnd / MSS, *window.counted()), (21.0, 0.0));
+        // What an acknowledgement covers counts once; another one counts as one segment.
+        illinois.on_ack(&mut window, &context(20.0 * MSS), &Ack::new(3000, 3000));
+        assert_eq!(*window.counted(), 1.0);
+    }
+
+    #[test]
+    fn a_timeout_returns_to_renos_constants() {
+        let mut illinois = illinois();
+        illinois.on_state(&context(0.0), SenderState::Loss);
+        assert_eq!((illinois.alpha, illinois.beta), (128, 32));
+    }
+}

@@ -106,3 +106,64 @@ impl Module for Veno {
         super::reduce(window, rest, context, congestion);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Signal;
+    use crate::algorithms::newvegas::tests::{MSS, context};
+    use crate::{GrowPer, Growth, ReductionBase, Setup, WindowRules};
+    use dumbbell_units::Time;
+
+    fn window(segments: f64, ssthresh: f64) -> RenoWindow {
+        let rules = WindowRules {
+            growth: Growth::Segments,
+            grow_per: GrowPer::Segment,
+            reduction_base: ReductionBase::WholeWindow,
+            ..WindowRules::default()
+        };
+        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
+        RenoWindow::new(&setup.with_rules(rules))
+    }
+
+    fn veno(base: u64, minimum: u64) -> Veno {
+        let mut veno = Veno::new(3.0, 0.8);
+        (veno.rounds.base, veno.rounds.minimum, veno.samples) = (base, minimum, 3);
+        veno
+    }
+
+    #[test]
+    fn with_a_queue_of_three_segments_every_second_full_count_adds_one() {
+        let mut window = window(20.0, 2.0);
+        let mut veno = veno(100_000, 125_000);
+        let mut acknowledge = |times| {
+            for _ in 0..times {
+                veno.rounds.minimum = 125_000;
+                veno.on_ack(&mut window, &context(20.0 * MSS), &Ack::new(1000, 1000));
+            }
+            window.cwnd / MSS
+        };
+        // 40 - 40 * 100 / 125 = 8 halves. 20 are counted, and the 21st acknowledgement finds them.
+        assert_eq!((acknowledge(20), acknowledge(1)), (20.0, 21.0));
+        // 21 counted and found without a segment, and 21 again.
+        assert_eq!((acknowledge(22 + 21), acknowledge(1)), (21.0, 22.0));
+    }
+
+    #[test]
+    fn a_short_queue_keeps_four_fifths_and_a_segment_into_an_empty_network_begins_again() {
+        let after = |minimum| {
+            let (mut veno, mut window) = (veno(100_000, minimum), window(20.0, 2.0));
+            veno.on_ack(&mut window, &context(20.0 * MSS), &Ack::new(1000, 1000));
+            veno.on_congestion(&mut window, &context(0.0), &Congestion::new(Signal::FastRetransmit));
+            window.ssthresh / MSS
+        };
+        assert_eq!((after(110_000), after(125_000)), (16.0, 10.0));
+        let mut veno = veno(100_000, 100_000);
+        veno.on_state(&context(0.0), SenderState::Loss);
+        assert!(!veno.rounds.is_on);
+        veno.on_sent(&context(0.0).with_in_flight(MSS));
+        assert!(!veno.rounds.is_on);
+        veno.on_sent(&context(0.0).with_in_flight(0.0));
+        assert_eq!((veno.rounds.is_on, veno.base_secs()), (true, None));
+    }
+}

@@ -127,3 +127,54 @@ impl Module for Yeah {
         super::reduce(window, cwnd.saturating_sub(taken), context, congestion);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Signal;
+    use crate::algorithms::newvegas::tests::{MSS, context};
+    use crate::{GrowPer, Growth, ReductionBase, Setup, WindowRules};
+    use dumbbell_units::Time;
+
+    fn window(segments: f64, ssthresh: f64) -> RenoWindow {
+        let rules = WindowRules {
+            growth: Growth::Segments,
+            grow_per: GrowPer::Segment,
+            reduction_base: ReductionBase::WholeWindow,
+            ..WindowRules::default()
+        };
+        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
+        RenoWindow::new(&setup.with_rules(rules))
+    }
+
+    fn yeah() -> Yeah {
+        let constants =
+            Constants { alpha: 80, phy: 8, gamma: 1, epsilon: 0.5, delta: 0.125, rho: 16, zeta: 50 };
+        let mut yeah = Yeah::new(constants);
+        yeah.rounds.base = 100_000;
+        yeah
+    }
+
+    #[test]
+    fn a_round_ends_after_the_growth_of_its_last_acknowledgement() {
+        let (mut yeah, mut window) = (yeah(), window(1000.0, 2.0));
+        (yeah.rounds.minimum, yeah.rounds.count) = (110_000, 3);
+        *window.counted() = 99.0;
+        yeah.on_ack(&mut window, &context(1000.0 * MSS), &Ack::new(1000, 1000));
+        // 1001 segments, of which 1001 * 10 / 110 = 91 are queued.
+        assert_eq!((window.cwnd / MSS, window.ssthresh / MSS, yeah.queued), (910.0, 910.0, 91));
+        assert_eq!((yeah.reno_count, yeah.reno_rounds), (455, 1));
+    }
+
+    #[test]
+    fn a_loss_takes_whole_segments() {
+        let after = |queued, reno_rounds| {
+            let (mut yeah, mut window) = (yeah(), window(25.0, 2.0));
+            (yeah.queued, yeah.reno_rounds) = (queued, reno_rounds);
+            yeah.on_congestion(&mut window, &context(0.0), &Congestion::new(Signal::FastRetransmit));
+            window.ssthresh / MSS
+        };
+        // 25 / 8 = 3; 5; 25 / 2 = 12 at most, and after 16 rounds of Reno.
+        assert_eq!((after(0, 0), after(5, 0), after(20, 0), after(0, 16)), (22.0, 20.0, 13.0, 13.0));
+    }
+}
