@@ -821,7 +821,7 @@ mod tests {
     #[test]
     fn linux_takes_the_shortest_delay_but_not_right_after_a_recovery() {
         let mut linux = linux(10.0);
-        linux.on_sample(&full(10.0, 0.0, 0.1), Time(90_000_000));
+        linux.on_sample(&full(10.0, 0.0, 0.1), &Sample::new(Some(Time(90_000_000))));
         acknowledge(&mut linux, 0.1, 0.1);
         assert_eq!(linux.counting.delay_min, Time(90_000_000));
         lose(&mut linux, 0.2, Signal::FastRetransmit);

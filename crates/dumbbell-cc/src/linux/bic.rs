@@ -137,6 +137,8 @@ impl Module for Bic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Setup;
+    use crate::algorithms::newvegas::tests::{MSS, context};
 
     fn bic() -> Bic {
         let constants = Constants {
@@ -153,19 +155,20 @@ mod tests {
     #[test]
     fn the_number_is_halved_at_first_and_follows_the_segments_per_acknowledgement() {
         let mut bic = bic();
-        // 60 * 5 = 300 is more than 20, of which 16 / 32 remain.
+        // 60 / 16 = 3, of which 16 / 32 are one.
         bic.update(0, 60);
-        assert_eq!(bic.count, 3);
+        assert_eq!(bic.count, 1);
+        // 60 * 20 / 4 = 300.
         bic.w_max = 58;
-        bic.update(0, 60);
-        assert_eq!(bic.count, 3, "the window has not changed");
         bic.update(8, 60);
         assert_eq!(bic.count, 150);
-        (0..100).for_each(|_| bic.on_sample(&Sample::new(None).with_segments(1)));
+        let window = RenoWindow::new(&Setup::new(Time::ZERO, MSS, MSS));
+        let one = Sample::new(None).with_segments(1);
+        (0..100).for_each(|_| bic.on_sample(&window, &context(0.0), &one));
         // One segment each ends at 31 sixteenths, whose sixteenth is 1: the ratio is not 16, because it is rounded.
         assert_eq!(bic.ratio, 31);
-        bic.on_state(SenderState::Disorder);
-        bic.on_sample(&Sample::default());
+        bic.on_state(&context(0.0), SenderState::Disorder);
+        bic.on_sample(&window, &context(0.0), &Sample::default());
         assert_eq!(bic.ratio, 31);
     }
 

@@ -176,7 +176,7 @@ mod tests {
     fn outside_open_it_is_reno() {
         let (mut hybla, _) = opened(0.120);
         let mut window = window(20.0, 2.0);
-        hybla.on_state(SenderState::Disorder);
+        hybla.on_state(&context(0.0), SenderState::Disorder);
         hybla.on_ack(&mut window, &context(20.0 * MSS), &Ack::new(1000, 1000));
         assert_eq!((window.cwnd / MSS, *window.counted()), (20.0, 1.0));
     }
