@@ -432,6 +432,10 @@ setters! { Congestion { with_retransmitted_before => retransmitted_before: bool,
 pub struct Sample {
     /// Segments that it acknowledges cumulatively, those reported before among them.
     pub segments: u64,
+    /// Bytes that it acknowledges cumulatively.
+    pub acked: u64,
+    /// True if it reports nothing and echoes no mark.
+    pub is_plain: bool,
     /// Round-trip time of the last segment that it delivers, if that was sent once, or by timestamps.
     pub rtt: Option<Time>,
 }
@@ -439,11 +443,16 @@ pub struct Sample {
 impl Sample {
     /// A round-trip time, without segments.
     pub fn new(rtt: Option<Time>) -> Self {
-        Sample { segments: 0, rtt }
+        Sample { rtt, ..Sample::default() }
     }
 }
 
-setters! { Sample { with_segments => segments: u64, } }
+setters! { Sample {
+    with_segments => segments: u64,
+    with_acked => acked: u64,
+    with_plain => is_plain: bool,
+    with_rtt => rtt: Option<Time>,
+} }
 
 /// The state of a sender by the rules of Linux (`icsk_ca_state`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -148,6 +148,10 @@ pub trait Control {
     /// the reaction to what leads there, and before [`on_ack`](Self::on_ack) takes an acknowledgement that does.
     fn on_state(&mut self, _context: &Context, _state: SenderState) {}
 
+    /// Optional: the window has fallen to the threshold, in a recovery or by a mark, and the state is Open. Called under the
+    /// rules of Linux (`CA_EVENT_COMPLETE_CWR`), also if the reaction is undone with its last acknowledgement.
+    fn on_reduced(&mut self, _context: &Context) {}
+
     /// Optional: a segment is considered lost. Called for each, before the reaction to the loss.
     fn on_loss(&mut self, _context: &Context, _lost: &LostSegment) {}
 

@@ -307,6 +307,11 @@ impl Algorithm {
         notify!(self, control => control.on_open(context));
     }
 
+    /// See [`Control::on_reduced`].
+    pub fn on_reduced(&mut self, context: &Context) {
+        notify!(self, control => control.on_reduced(context));
+    }
+
     /// See [`Control::on_state`]. The context is built only for algorithms that use it.
     #[inline]
     pub fn on_state(&mut self, context: impl FnOnce() -> Context, state: SenderState) {

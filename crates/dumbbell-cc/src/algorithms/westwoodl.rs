@@ -6,14 +6,17 @@
 //! * A loss halves the window, as in Reno; only when the recovery has ended do window and threshold become the estimated
 //!   bandwidth times the minimum round-trip time, which may be more than before the loss.
 //! * A timeout sets the threshold to that product at once, and the next acknowledgement begins a new minimum.
-//! * Times are whole ticks; round-trip times, that of the handshake among them, are rounded up.
+//! * Times are whole ticks; round-trip times are rounded up.
+//! * An acknowledgement that reports something counts as in the paper, without what duplicates have counted. One that
+//!   reports nothing counts in full, and the first one not at all.
 
 use crate::bandwidth::AckCounter;
+use crate::linux::micros;
 use crate::probes::{BANDWIDTH, BASE_RTT};
 use crate::toolbox::RenoWindow;
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Sample, SentSegment,
-    Setup, Signal, window_in,
+    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Reports, Sample, Setup,
+    Signal, window_in,
 };
 use dumbbell_units::{Time, params};
 
@@ -47,9 +50,10 @@ pub struct WestwoodLinux {
     /// When the interval began, the first one with the first segment; and bytes delivered in it.
     begun: Option<u64>,
     delivered: f64,
-    /// The newest round-trip time, and one that holds from the next acknowledgement on.
+    /// The newest round-trip time.
     rtt: u64,
-    next_rtt: Option<u64>,
+    has_begun: bool,
+    reports: Reports,
     /// Minimum round-trip time; the next acknowledgement begins another one after a timeout.
     rtt_min: u64,
     is_rtt_min_over: bool,
@@ -85,14 +89,21 @@ impl WestwoodLinux {
         self.begun = Some(now);
     }
 
-    /// An acknowledgement signals so many bytes. The round-trip time that it gives holds from the next one on.
-    fn count(&mut self, bytes: f64, rtt: Option<Time>) {
-        self.delivered += bytes;
+    /// An acknowledgement, which may be a duplicate, of these bytes.
+    fn take(&mut self, context: &Context, sample: &Sample) {
+        if let Some(rtt) = sample.rtt {
+            self.rtt = (1000 * micros(context.now, rtt)).div_ceil(self.tick);
+        }
+        self.end_interval(context.now);
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
+        let acked = if is_first { 0.0 } else { sample.acked as f64 };
+        self.delivered += match acked {
+            _ if sample.is_plain => acked,
+            0.0 => self.counter.on_duplicate_ack(context.mss),
+            _ => self.counter.on_ack(acked, context.mss),
+        };
         self.rtt_min = if self.is_rtt_min_over { self.rtt } else { self.rtt_min.min(self.rtt) };
         self.is_rtt_min_over = false;
-        if let Some(rtt) = self.next_rtt.take().or_else(|| rtt.map(|rtt| rtt.0.div_ceil(self.tick))) {
-            self.rtt = rtt;
-        }
     }
 
     /// The estimate times the minimum round-trip time, in bytes of whole segments.
@@ -120,7 +131,8 @@ impl CongestionControl for WestwoodLinux {
             begun: None,
             delivered: 0.0,
             rtt: initial,
-            next_rtt: None,
+            has_begun: false,
+            reports: setup.reports,
             rtt_min: initial,
             is_rtt_min_over: true,
             bandwidth: None,
@@ -131,32 +143,27 @@ impl CongestionControl for WestwoodLinux {
 impl Control for WestwoodLinux {
     window_in!(window);
 
+    fn on_open(&mut self, context: &Context) {
+        self.begun = Some(self.ticks(context.now));
+    }
+
     fn on_sample(&mut self, context: &Context, sample: &Sample) {
+        self.take(context, sample);
         if let Some(rtt) = sample.rtt {
-            self.next_rtt = Some(rtt.0.div_ceil(self.tick));
             self.window.on_sample(context, rtt);
         }
     }
 
     fn on_ack(&mut self, context: &Context, ack: &Ack) {
-        self.end_interval(context.now);
-        let bytes = self.counter.on_ack(ack.acked as f64, context.mss);
-        self.count(bytes, ack.rtt);
+        if !self.reports.samples {
+            self.take(context, &Sample::new(ack.rtt).with_acked(ack.acked));
+        }
         self.window.increase(context, ack);
     }
 
     fn on_duplicate_ack(&mut self, context: &Context, ack: &Ack) {
-        self.end_interval(context.now);
-        let bytes = self.counter.on_duplicate_ack(context.mss);
-        self.count(bytes, ack.rtt);
-    }
-
-    fn on_sent(&mut self, context: &Context, _sent: &SentSegment) {
-        if self.begun.is_none() {
-            self.begun = Some(self.ticks(context.now));
-            if let Some(handshake) = context.srtt() {
-                self.rtt = Time::from_secs(handshake).0.div_ceil(self.tick);
-            }
+        if !self.reports.samples {
+            self.take(context, &Sample::new(ack.rtt));
         }
     }
 
@@ -170,9 +177,20 @@ impl Control for WestwoodLinux {
         }
     }
 
-    fn on_recovery_exit(&mut self, context: &Context, _exit: &RecoveryExit) {
+    fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
+        self.window.restart(context, congestion);
+    }
+
+    fn on_reduced(&mut self, context: &Context) {
         let product = self.product(context.mss);
         self.window.shrink_to(product);
+    }
+
+    fn on_recovery_exit(&mut self, context: &Context, exit: &RecoveryExit) {
+        self.window.on_recovery_exit(context, exit);
+        if !self.reports.states {
+            self.on_reduced(context);
+        }
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
@@ -196,26 +214,37 @@ mod tests {
     fn westwood() -> WestwoodLinux {
         let setup = Setup::new(Time::ZERO, MSS, 40.0 * MSS).with_initial_ssthresh(2.0 * MSS);
         let mut westwood = WestwoodLinux::new(&WestwoodLinuxParams::default(), &setup);
-        westwood.begun = Some(0);
+        (westwood.begun, westwood.has_begun) = (Some(0), true);
         westwood
     }
 
     fn ack(westwood: &mut WestwoodLinux, millis: u64, bytes: u64) {
-        westwood.on_sample(&at(millis), &Sample::new(Some(Time(100_000_000))));
-        westwood.on_ack(&at(millis), &Ack::new(0, bytes));
+        let sample = Sample::new(Some(Time(100_000_000))).with_acked(bytes);
+        westwood.on_sample(&at(millis), &sample.with_plain(true));
     }
 
     #[test]
-    fn a_round_trip_time_holds_from_the_next_acknowledgement_on() {
+    fn an_acknowledgement_that_reports_something_counts_without_what_duplicates_have_counted() {
         let mut westwood = westwood();
-        ack(&mut westwood, 100, 1000);
-        assert_eq!((westwood.rtt, westwood.rtt_min), (100, 20_000));
-        ack(&mut westwood, 101, 1000);
-        assert_eq!(westwood.rtt_min, 100);
+        let report = |bytes| Sample::new(None).with_acked(bytes);
+        (0..3).for_each(|_| westwood.on_sample(&at(1), &report(0)));
+        assert_eq!(westwood.delivered, 3000.0);
+        westwood.on_sample(&at(2), &report(5000));
+        assert_eq!(westwood.delivered, 5000.0);
+        westwood.on_sample(&at(3), &report(0));
+        westwood.on_sample(&at(4), &report(5000).with_plain(true));
+        assert_eq!(westwood.delivered, 11_000.0);
         // A started tick counts: 100.2 ms are 101.
-        westwood.on_sample(&at(102), &Sample::new(Some(Time(100_200_000))));
-        westwood.on_ack(&at(102), &Ack::new(0, 1000));
+        westwood.on_sample(&at(500), &Sample::new(Some(Time(100_200_000))));
         assert_eq!(westwood.rtt, 101);
+    }
+
+    #[test]
+    fn the_first_acknowledgement_counts_nothing() {
+        let mut westwood = WestwoodLinux { has_begun: false, ..westwood() };
+        ack(&mut westwood, 1, 5000);
+        ack(&mut westwood, 2, 5000);
+        assert_eq!(westwood.delivered, 5000.0);
     }
 
     #[test]
@@ -256,17 +285,6 @@ mod tests {
         westwood.rtt = 140;
         ack(&mut westwood, 4, 1000);
         assert_eq!(westwood.rtt_min, 140);
-    }
-
-    #[test]
-    fn the_handshake_gives_the_first_round_trip_time_and_begins_the_first_interval() {
-        let setup = Setup::new(Time::ZERO, MSS, 40.0 * MSS);
-        let mut westwood = WestwoodLinux::new(&WestwoodLinuxParams::default(), &setup);
-        let context = at(41).with_rtts(0.0405, 0.0405);
-        westwood.on_sent(&context, &SentSegment::new(0, 1000));
-        assert_eq!((westwood.begun, westwood.rtt), (Some(41), 41));
-        ack(&mut westwood, 82, 1000);
-        assert_eq!(westwood.rtt_min, 41);
     }
 
     #[test]

@@ -275,6 +275,12 @@ impl Access<'_> {
         self.connection.announce_state(self.now, state);
     }
 
+    /// Reports that the window has fallen to the threshold.
+    pub(super) fn announce_reduced(&mut self) {
+        let context = self.connection.context(self.now);
+        self.connection.congestion.on_reduced(&context);
+    }
+
     /// Counts the oldest segment as lost.
     pub(super) fn count_head_lost(&mut self) {
         self.connection.scoreboard.count_lost(0);

@@ -70,7 +70,7 @@ impl Sender {
             }
             connection.announce_losses(now);
             if repeats {
-                rtt = connection.sample_reports(now);
+                rtt = connection.sample_reports(now, ack);
             }
             // Only an ACK that reports new data is a duplicate acknowledgement [RFC 6675 §2].
             is_duplicate &= has_news || connection.in_recovery;
@@ -177,6 +177,11 @@ impl Sender {
     }
 }
 
+/// True if an ACK reports nothing and echoes no mark.
+fn is_plain(ack: &AckSegment) -> bool {
+    ack.sack.is_empty() && !ack.is_ece
+}
+
 impl Connection {
     fn on_open(&mut self, now: Time, echo: Time) {
         if self.opening.phase == Phase::Opening {
@@ -217,6 +222,7 @@ impl Connection {
     /// Removes acknowledged data. Returns the round-trip time of the newest segment if it was sent once and not
     /// selectively acknowledged before, and otherwise by timestamps if the timer has a unit for them.
     fn acknowledge(&mut self, now: Time, ack: &AckSegment) -> Option<Time> {
+        let acked = ack.ack - self.snd_una;
         let (sent, removed) = self.scoreboard.acknowledge(ack.ack, now);
         self.next_index = self.next_index.saturating_sub(removed);
         self.snd_una = ack.ack;
@@ -227,7 +233,8 @@ impl Connection {
             self.stats.on_rtt(rtt.secs());
         }
         if self.retransmission.samples_deliveries() {
-            return self.sample_deliveries(now, Some(ack.timestamp_echo), removed as u64);
+            let sample = Sample::default().with_segments(removed as u64).with_acked(acked);
+            return self.sample_deliveries(now, Some(ack.timestamp_echo), sample.with_plain(is_plain(ack)));
         }
         self.retransmission.on_ack(now, ack.ack, ack.timestamp_echo, self.snd_nxt);
         rtt.or_else(|| self.retransmission.by_timestamps(ack.timestamp_echo, now))
@@ -237,7 +244,7 @@ impl Connection {
     /// of the first segment, and returned for the congestion control that of the last. If something retransmitted is
     /// acknowledged, the echo counts for both.
     #[inline(never)]
-    fn sample_deliveries(&mut self, now: Time, echo: Option<Time>, segments: u64) -> Option<Time> {
+    fn sample_deliveries(&mut self, now: Time, echo: Option<Time>, sample: Sample) -> Option<Time> {
         let timed = self.scoreboard.deliveries().and_then(|deliveries| deliveries.timed());
         let by_echo = || self.retransmission.by_timestamps(echo?, now);
         let rtts = match timed {
@@ -250,14 +257,15 @@ impl Connection {
         if let Some((first, _)) = rtts {
             self.retransmission.sample(now, first, self.snd_una, self.snd_nxt);
         }
-        let last = rtts.map(|(_, last)| last);
-        self.announce_sample(now, &Sample::new(last).with_segments(segments));
-        last
+        let rtt = rtts.map(|(_, last)| last);
+        self.announce_sample(now, &sample.with_rtt(rtt));
+        rtt
     }
 
     /// The same for an ACK that only reports.
-    fn sample_reports(&mut self, now: Time) -> Option<Time> {
-        self.retransmission.samples_deliveries().then(|| self.sample_deliveries(now, None, 0)).flatten()
+    fn sample_reports(&mut self, now: Time, ack: &AckSegment) -> Option<Time> {
+        let sample = Sample::default().with_plain(is_plain(ack));
+        self.retransmission.samples_deliveries().then(|| self.sample_deliveries(now, None, sample)).flatten()
     }
 
     /// True if the congestion window limits the sender and may grow.

@@ -210,6 +210,7 @@ impl Rack {
             connection.reduce(Signal::FastRetransmit, false);
             connection.set_in_cwr(false);
             self.machine.tell(connection, SenderState::Cwr);
+            connection.announce_reduced();
             self.machine.tell(connection, SenderState::Open);
         }
         let was_armed =
@@ -234,8 +235,12 @@ impl Rack {
     fn tell_of_end(&mut self, connection: &mut Access<'_>) {
         let is_other = connection.in_recovery() || connection.in_loss() || connection.in_cwr();
         let was_other = !matches!(self.machine.told, SenderState::Open | SenderState::Disorder);
+        let is_complete = self.machine.has_left || self.machine.told == SenderState::Cwr;
         if was_other && !is_other {
             self.machine.tell(connection, SenderState::Open);
+            if is_complete {
+                connection.announce_reduced();
+            }
         }
     }
 
