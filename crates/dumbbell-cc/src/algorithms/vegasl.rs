@@ -16,8 +16,8 @@ use crate::linux::{Attached, Module, Segments};
 use crate::probes::{BASE_RTT, VEGAS_DIFF};
 use crate::toolbox::RenoWindow;
 use crate::{
-    Ack, Congestion, CongestionControl, Context, Control, ProbeInfo, RecoveryExit, Sample, SenderState,
-    SentSegment, Setup, WindowRules, window_in,
+    Ack, Congestion, CongestionControl, Context, Control, GrowWhen, ProbeInfo, RecoveryExit, Sample,
+    SenderState, SentSegment, Setup, WindowRules, window_in,
 };
 use dumbbell_units::params;
 
@@ -50,6 +50,8 @@ struct Vegas {
     rounds: Rounds,
     /// Segments queued in the last round.
     queued: u64,
+    /// Reno's growth does not ask whether the window limits the sender either.
+    grows_always: bool,
 }
 
 impl Vegas {
@@ -89,7 +91,7 @@ impl Module for Vegas {
         if self.rounds.is_on && is_over && self.rounds.has_enough() {
             self.end_round(window, context, ack);
         } else if !self.rounds.is_on || is_over {
-            if ack.is_cwnd_limited {
+            if ack.is_cwnd_limited || self.grows_always {
                 window.increase(context, ack);
             }
         } else if window.in_slow_start() {
@@ -114,7 +116,8 @@ impl CongestionControl for VegasLinux {
     const PROBES: &'static [ProbeInfo] = &[BASE_RTT, VEGAS_DIFF];
 
     fn new(params: &VegasLinuxParams, setup: &Setup) -> Self {
-        let module = Vegas { params: params.clone(), rounds: Rounds::new(), queued: 0 };
+        let grows_always = setup.rules.grow_when == GrowWhen::Always;
+        let module = Vegas { params: params.clone(), rounds: Rounds::new(), queued: 0, grows_always };
         VegasLinux { window: RenoWindow::new(setup), attached: Attached::new(module, setup) }
     }
 

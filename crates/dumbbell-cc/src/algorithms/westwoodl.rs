@@ -264,10 +264,10 @@ mod tests {
     #[test]
     fn a_loss_halves_and_the_end_of_its_recovery_sets_the_product() {
         let mut westwood = westwood();
-        westwood.bandwidth = Some((300, 259));
-        ack(&mut westwood, 1, 1000);
-        ack(&mut westwood, 2, 1000);
-        westwood.on_congestion(&at(3), &Congestion::new(Signal::FastRetransmit));
+        (westwood.bandwidth, westwood.begun) = (Some((300, 259)), Some(200));
+        ack(&mut westwood, 201, 1000);
+        ack(&mut westwood, 202, 1000);
+        westwood.on_congestion(&at(203), &Congestion::new(Signal::FastRetransmit));
         assert_eq!(westwood.cwnd(), 20.0 * MSS);
         westwood.on_recovery_exit(&at(100), &RecoveryExit::default());
         // 259 bytes per tick over 100 ticks are 25.9 segments, of which whole ones count.
@@ -277,13 +277,13 @@ mod tests {
     #[test]
     fn a_timeout_takes_the_product_at_once_and_begins_another_minimum() {
         let mut westwood = westwood();
-        westwood.bandwidth = Some((300, 259));
-        ack(&mut westwood, 1, 1000);
-        ack(&mut westwood, 2, 1000);
-        westwood.on_congestion(&at(3), &Congestion::new(Signal::Timeout));
+        (westwood.bandwidth, westwood.begun) = (Some((300, 259)), Some(200));
+        ack(&mut westwood, 201, 1000);
+        ack(&mut westwood, 202, 1000);
+        westwood.on_congestion(&at(203), &Congestion::new(Signal::Timeout));
         assert_eq!((westwood.cwnd(), westwood.ssthresh()), (MSS, 25.0 * MSS));
         westwood.rtt = 140;
-        ack(&mut westwood, 4, 1000);
+        westwood.on_sample(&at(204), &Sample::default());
         assert_eq!(westwood.rtt_min, 140);
     }
 
