@@ -73,9 +73,9 @@ def explain_capture(
 ) -> None:
     """Find the scenarios that explain a captured connection: path, losses, algorithm, each with its uncertainty.
 
-    The capture is one of the sender or the receiver. Candidates are simulated and compared with it; those that explain it equally well give
-    intervals of 90 %, and predict what another algorithm, buffer, queue or rate would have done. docs/fit.md says how, and what
-    a capture cannot tell.
+    The capture is one of the sender or the receiver. Candidates are simulated and compared with it; those that explain it
+    equally well give intervals of 90 %, and predict what another algorithm, buffer, queue or rate would have done.
+    docs/fit.md says how, and what a capture cannot tell.
     """
     changes = [_change(text) for text in what_if or ()]
     if output is not None:
