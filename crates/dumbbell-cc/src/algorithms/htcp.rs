@@ -8,8 +8,8 @@
 //! All constants are those of Linux [linux6 tcp_htcp.c], which follows the paper. Linux has further rules:
 //! `rtt_scaling` multiplies A by the minimum round-trip time over 100 ms, within 0.1 and 2; `rtt_memory = "fading"`
 //! lets the maximum round-trip time rise by 20 ms per sample at most and fall by 5 % of its excess per loss, and keeps
-//! half for paths of up to 10 ms. Otherwise, the maximum is that since the last loss. `form = "linux"` is its module in whole
-//! numbers, whose maximum always fades.
+//! half for paths of up to 10 ms. Otherwise, the maximum is that since the last loss. `form = "linux"` is its module in
+//! whole numbers, whose maximum always fades.
 //!
 //! Where it departs: throughput is measured over round-trip times and smoothed by a quarter, as in Linux.
 

@@ -6,9 +6,9 @@
 //! rho follows the lowest smoothed round-trip time, as in Linux [linux6 tcp_hybla.c]. The algorithm smooths the samples
 //! itself, since the retransmission timer's may be in coarse ticks. Linux has the same reference of 25 ms.
 //!
-//! Where it departs from Linux, unless `form = "linux"`: rho is not rounded to eighths, the initial window is that of the environment instead of
-//! rho, and the window is not limited to 65535 segments. Slow start adds at most $2^32$ segments at once, and does not
-//! pass the threshold.
+//! Where it departs from Linux, unless `form = "linux"`: rho is not rounded to eighths, the initial window is that of the
+//! environment instead of rho, and the window is not limited to 65535 segments. Slow start adds at most $2^32$ segments at
+//! once, and does not pass the threshold.
 
 use crate::linux::{self, Attached, Form, Module, module_hooks, module_repairs};
 use crate::toolbox::RenoWindow;

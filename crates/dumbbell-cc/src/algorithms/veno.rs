@@ -5,8 +5,8 @@
 //! round trip, and a loss keeps half. A timeout keeps half.
 //!
 //! N is that of the last round trip, from its minimum round-trip time. Linux takes that of the last acknowledgement and
-//! decides so after a timeout, too [linux6 tcp_veno.c]; `samples = "ack"` selects it, and `form = "linux"` its module. All constants are those of Linux,
-//! which follows the paper.
+//! decides so after a timeout, too [linux6 tcp_veno.c]; `samples = "ack"` selects it, and `form = "linux"` its module. All
+//! constants are those of Linux, which follows the paper.
 //!
 //! Where it departs: growth in every second round trip is half the growth of each.
 

@@ -6,9 +6,9 @@
 //! window beside it, `reno_count`. A loss in a fast phase takes q segments, at least an eighth and at most half of the
 //! window; after 16 round trips of Reno it takes half, since a loss-based flow competes.
 //!
-//! The constants are those of Linux [linux6 tcp_yeah.c], whose module in whole numbers is `form = "linux"`, as are the details: a round of at most two samples is not
-//! evaluated, and `reno_count` begins with half of the window, grows by one per round trip of Reno, is halved by
-//! losses, and is forgotten after 50 fast round trips.
+//! Constants and details are those of Linux [linux6 tcp_yeah.c]: a round of at most two samples is not evaluated, and
+//! `reno_count` begins with half of the window, grows by one per round trip of Reno, is halved by losses, and is forgotten
+//! after 50 fast round trips. `form = "linux"` is its module in whole numbers.
 
 use crate::delay::RoundTrips;
 use crate::linux::{self, Attached, Form, Module, module_hooks, module_repairs};

@@ -85,7 +85,7 @@ impl Illinois {
 
     /// The lowest round-trip time, in seconds.
     pub fn base_secs(&self) -> Option<f64> {
-        (self.base < NONE).then(|| self.base as f64 * 1e-6)
+        (self.base < NONE).then_some(self.base as f64 * 1e-6)
     }
 
     fn be_reno(&mut self) {

@@ -81,6 +81,6 @@ impl Rounds {
 
     /// The base in seconds.
     pub fn base_secs(&self) -> Option<f64> {
-        (self.base < NONE).then(|| self.base as f64 * 1e-6)
+        (self.base < NONE).then_some(self.base as f64 * 1e-6)
     }
 }
