@@ -354,7 +354,7 @@ $(STAMPS)/uv: requirements-test.lock $(STAMPS)/python
 	$(BIN)/pip install --no-compile --require-hashes --requirement $(STAMPS)/uv.lock
 	@touch $@
 
-INSTALL = installs() { $(BIN)/uv pip install --quiet --require-hashes --requirement $$1 || \
+INSTALL = installs() { $(BIN)/uv pip install --quiet --system-certs --require-hashes --requirement $$1 || \
 	$(BIN)/pip install --no-compile --require-hashes --requirement $$1; }; installs
 
 # Packages are installed from the lock files, by version and checksum. A test compares these with pyproject.toml.
