@@ -288,7 +288,7 @@ def test_an_algorithm_is_none_of_these_if_few_known_ones_were_as_far(found):
     far = replace(found, likelihoods=tuple(replace(one, distance=0.9) for one in found.likelihoods))
     assert far.known_as_far[0] == 0
     assert far.is_of_none
-    assert far.controls == ()
+    assert far.controls
 
 
 def test_calibration_has_factors_for_each_kind_and_hosts():
@@ -299,10 +299,10 @@ def test_calibration_has_factors_for_each_kind_and_hosts():
             # Wilson's interval alone contains the truth too rarely: some losses at a full queue look random.
             assert kind in calibration.LOOSE or calibration.factor(setting, calibration.LOSS) > 0.0
             assert calibration.known_as_far(setting, 0.0)[1] >= 6
-    rows = [
-        {"judged": "full queue", "hosts": "real", "nearest": 0.01, "scores": {"rate_bps": 0.01 * number}}
-        for number in range(1, 20)
-    ]
+    known = {"judged": "full queue", "hosts": "real", "stack": "testbed", "nearest": 0.01}
+    rows = [known | {"scores": {"rate_bps": 0.01 * number}} for number in range(1, 20)]
+    # A simulated host that a policer makes look real counts for neither.
+    rows += [known | {"stack": "linux", "scores": {"rate_bps": 0.9}}] * 20
     before = {"captures": {}, "distances": {}, "factors": {"simulated": {"policer": {"rate_bps": 0.5}}}}
     made = calibrated(rows, before)
     assert made["factors"]["real"]["full queue"] == {"rate_bps": 0.18}

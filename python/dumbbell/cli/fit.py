@@ -111,11 +111,9 @@ def _print(found: Fit, predicted: list[WhatIf]) -> None:
     )
     if path.competitors:
         say(f"other flows: about {path.competitors}")
-    if found.is_of_none:
-        say("algorithm: probably none of those tried; the nearest is " + found.likelihoods[0].control)
-    else:
-        print_table(CONTROLS, [vars(one) for one in found.controls])
-    say(known_as_far(found))
+    print_table(CONTROLS, [vars(one) for one in found.controls])
+    perhaps = "perhaps it is none of those tried: " if found.is_of_none else ""
+    say(f"{perhaps}{known_as_far(found)}")
     for text in found.flags:
         say(f"- {text}")
     for one in predicted:

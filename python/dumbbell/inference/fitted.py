@@ -97,9 +97,7 @@ class Fit:
 
     @cached_property
     def controls(self) -> tuple[Likely, ...]:
-        """The congestion controls that may have sent this, at most three, the most likely first; empty if none fits."""
-        if self.is_of_none:
-            return ()
+        """The congestion controls that may have sent this, at most three, the most likely first."""
         return tuple(one for one in self.likelihoods[:MOST_NAMED] if one.likelihood >= LEAST_LIKELIHOOD)
 
     @property
@@ -120,7 +118,7 @@ class Fit:
 
     @property
     def is_of_none(self) -> bool:
-        """Whether the sender's congestion control is none of those that were tried, at an acceptance of 80 %."""
+        """Whether the sender's congestion control may be none of those that were tried: a fifth of known ones is so far."""
         return self.p_value < NONE_BELOW
 
     def what_if(self, changes: Mapping[str, str]) -> WhatIf:
@@ -182,7 +180,7 @@ class Fit:
         head = [
             "Fitted to a capture: the scenario that explains it best. Intervals of 90 % are beside the values.",
             f"Distance {self.distance:.3f}; {explained}.",
-            f"Algorithm, by relative likelihood: {named or 'none of those tried'}.",
+            f"Algorithm, by relative likelihood: {named}{'; perhaps none of those tried' if self.is_of_none else ''}.",
             *(f"{text[0].upper()}{text[1:]}." for text in self.flags),
         ]
         return to_toml(self.scenario, self.discipline, self.intervals, head)

@@ -194,8 +194,10 @@ def rows_of(
 def calibrated(rows: Sequence[Row], before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of `calibration.json`: factors and distances by hosts, kind and parameter.
 
-    Of hosts that no row has, that is what it was before.
+    Of hosts that no row has, that is what it was before. A simulated host behind a policer may look like a real one: its
+    capture counts for neither.
     """
+    rows = [row for row in rows if (row["hosts"] == "real") == (row["stack"] == "testbed")]
     parts = ("captures", "factors", "distances")
     made: dict[str, Any] = {"level": calibration.LEVEL} | {part: dict(before[part]) for part in parts}
     for hosts in dict.fromkeys(row["hosts"] for row in rows):

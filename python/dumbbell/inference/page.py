@@ -62,7 +62,7 @@ def _path(found: Fit) -> list[Block]:
 
 def _algorithms(found: Fit) -> list[Block]:
     blocks: list[Block] = []
-    none = ["Probably none of those that were tried."] if found.is_of_none else []
+    none = ["Perhaps none of those that were tried."] if found.is_of_none else []
     blocks.append(Text(paragraphs=[*none, f"{known_as_far(found)}."]))
     rows = [[one.control, f"{one.distance:.3f}", f"{one.likelihood:.2f}"] for one in found.likelihoods]
     columns = [*Column.words("algorithm"), *Column.numbers("distance", "relative likelihood")]
