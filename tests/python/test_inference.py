@@ -313,6 +313,12 @@ def test_calibration_has_factors_for_each_kind_and_hosts():
     assert made["factors"]["simulated"] == before["factors"]["simulated"]
 
 
+def test_a_base_round_trip_time_is_uncertain_by_the_options_of_a_handshake():
+    known = calibration.interval(SIMULATED, "base_rtt_s", 0.04, 0.04, 0.04)
+    assert known.high - 0.04 >= 24 / 1500 * SIMULATED.serialization_s
+    assert 0.04 - known.low >= 24 / 1500 * SIMULATED.serialization_s
+
+
 def test_a_policer_is_the_bucket_that_tells_lost_packets_from_others(folder):
     queue = {"kind": "policer", "rate": "4 Mbit/s", "burst": "30 kB"}
     path, _ = captured(folder, "bucket", queue=queue, duration="8 s")

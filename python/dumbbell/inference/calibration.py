@@ -38,6 +38,9 @@ PREDICTED = ("goodput_bps", "queueing_s")
 NONE_BELOW = 0.2
 """A capture is of none of the controls tried if fewer than this share of captures of known ones are as far from their truth."""
 
+OPTIONS = 24 / 1500
+"""Hosts differ in the options of a request for a connection: its size is known up to this share of a packet."""
+
 FILE = "calibration.json"
 
 
@@ -138,6 +141,8 @@ def parameter_of(one: Explained, parameter: str) -> float | None:
 def interval(setting: Setting, parameter: str, value: float, low: float, high: float) -> Interval:
     """Return the interval of a parameter: the spread of accepted paths, wider by the factor of the kind of capture."""
     wider = factor(setting, parameter) * setting.scale(parameter, value)
+    if parameter == "base_rtt_s":
+        wider = max(wider, OPTIONS * setting.serialization_s)
     return Interval(value, max(0.0, low - wider), high + wider)
 
 
