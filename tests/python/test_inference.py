@@ -14,7 +14,7 @@ from dumbbell import Scenario, ScenarioError, testbed
 from dumbbell.inference import calibration, distance, policer, truth
 from dumbbell.inference.estimate import STILL_S, estimate, mode
 from dumbbell.inference.fitted import fit, fit_connection, proportion
-from dumbbell.inference.fitting import CONTROLS
+from dumbbell.inference.fitting import CONTROLS, Search
 from dumbbell.inference.measuring import calibrated
 from dumbbell.inference.path import Ends, Path
 from dumbbell.inference.reading import read
@@ -167,6 +167,16 @@ def test_the_nearest_simulation_lies_over_the_capture(found):
     assert seen[1][-1] == simulated[1][-1] > 0
     goodput = panels["goodput"]
     assert np.allclose(goodput["capture"][1], goodput["simulation"][1], rtol=0.02)
+
+
+def test_of_several_runs_the_nearest_counts(overflowing):
+    search = Search(seen=read(overflowing, 1), controls=["bbr"])
+    tried = search.run()
+    runs = {}
+    for candidate, found in search.simulator.known.items():
+        runs.setdefault(candidate.path, []).append((found, candidate.run))
+    assert any(len({found for found, _ in some}) > 1 for some in runs.values())
+    assert all((one.distance, one.run) == min(runs[one.path]) for one in tried)
 
 
 def test_a_fit_of_arrays_has_nothing_to_lie_over(overflowing):

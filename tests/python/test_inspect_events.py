@@ -12,7 +12,9 @@ import dumbbell
 from dumbbell import Flow, Probe, topologies
 from dumbbell.cli import app
 from dumbbell.errors import ScenarioError
+from dumbbell.inspection.events import _Entry, _joined
 from dumbbell.inspection.recognized import is_capture
+from dumbbell.why import Line
 
 SHAPE = topologies.dumbbell(pairs=1, rate="10 Mbit/s", delay="20 ms")
 
@@ -64,6 +66,14 @@ def test_a_retransmission_says_why_as_the_sender_knew(bulk):
     told = {line.text.split(",")[0] for line in found.why().lines if line.kind == "retransmission"}
     assert told == {"fast retransmission"}
     assert "timeout" not in set(run.traces["tcp_events"]["name"])
+
+
+def test_data_behind_a_gap_is_another_entry():
+    sent = [
+        _Entry(Line(time, "sent", ""), (1, first, first + 10))
+        for time, first in ((1.0, 0), (2.0, 10), (3.0, 40))
+    ]
+    assert [line.text for line in _joined(sent)] == ["2 segments, bytes 0–20, until 2.000000 s", ""]
 
 
 def test_a_time_after_the_end_is_refused(bulk):
