@@ -58,7 +58,7 @@ def explain(
         typer.Option(
             "--html",
             metavar="PAGE",
-            help="Write a page with the window's curve, on which a click shows what happened around that time.",
+            help="Write a page of a scenario with the window's curve, on which a click shows what happened around that time.",
         ),
     ] = None,
     allow: Allow = None,
