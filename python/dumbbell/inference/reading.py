@@ -57,7 +57,9 @@ def read(
     row = rows[number - 1]
     if row["captured_at"] not in ("sender", "receiver"):
         raise refusal(
-            "capture", row["captured_at"], "a capture at the sender or the receiver of the connection (docs/captures.md)"
+            "capture",
+            row["captured_at"],
+            "a capture at the sender or the receiver of the connection (docs/captures.md)",
         )
     segments, acks, rtts = found.segments(), found.acks(), found.rtts()
     if segments is None or acks is None or rtts is None or found.rows_omitted:
