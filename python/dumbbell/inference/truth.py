@@ -39,10 +39,6 @@ COMMON = ("cubic", "reno", "bbr")
 # Bytes of a full packet: segments of 1448 bytes with timestamps.
 PACKET = 1500
 
-# A guest is small. By default it would drop what arrives out of order when its sockets together hold a few megabytes, which
-# a machine does not.
-MEMORY = {"net.ipv4.tcp_mem": "8192 10240 12288"}
-
 # A case ends after about this many packets, or after this time, s.
 MOST_PACKETS, LONGEST_S, SHORTEST_S = 15_000, 20.0, 4.0
 # Rates are drawn up to this, bit/s.
@@ -229,7 +225,7 @@ def _flow(name: str, node: str, stack: str, control: str, limit: Any) -> dict[st
     if stack != "linux":
         tcp = {"congestion": control}
         return made | {"tcp": tcp if limit is None else tcp | {"receive_buffer": f"{limit} bytes"}}
-    transport = {"name": "linux", "tree": "6.12", "congestion": control, "sysctl": MEMORY | (limit or {})}
+    transport = {"name": "linux", "tree": "6.12", "congestion": control, "sysctl": limit or {}}
     return made | {"transport": transport}
 
 

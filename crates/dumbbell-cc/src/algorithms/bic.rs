@@ -50,12 +50,12 @@ impl BicParams {
     /// The module of Linux, if the parameters ask for it.
     fn module(&self, setup: &Setup) -> Option<Box<Attached<linux::bic::Bic>>> {
         let constants = linux::bic::Constants {
-            max_increment: self.max_increment as u64,
-            search: (self.search as u64).max(2),
-            smooth: self.smooth as u64,
+            max_increment: linux::whole(self.max_increment),
+            search: linux::whole(self.search).max(2),
+            smooth: linux::whole(self.smooth),
             beta: (self.beta * 1024.0) as u64,
             fast_convergence: self.fast_convergence,
-            low_window: self.low_window as u64,
+            low_window: linux::whole(self.low_window),
         };
         (self.form == Form::Linux)
             .then(|| Box::new(Attached::new(linux::bic::Bic::new(constants, self.tick), setup)))

@@ -47,9 +47,9 @@ impl YeahParams {
     /// The module of Linux, if the parameters ask for it.
     fn module(&self, setup: &Setup) -> Option<Box<Attached<linux::yeah::Yeah>>> {
         let constants = linux::yeah::Constants {
-            alpha: self.alpha as u64,
-            phy: (self.phy as u64).max(1),
-            gamma: self.gamma as u64,
+            alpha: linux::whole(self.alpha),
+            phy: linux::whole(self.phy).max(1),
+            gamma: linux::whole(self.gamma),
             epsilon: self.epsilon,
             delta: self.delta,
             rho: self.rho,

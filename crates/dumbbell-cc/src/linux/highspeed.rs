@@ -73,19 +73,7 @@ mod tests {
     use super::*;
     use crate::Signal;
     use crate::algorithms::newvegas::tests::{MSS, context};
-    use crate::{GrowPer, Growth, ReductionBase, Setup, WindowRules};
-    use dumbbell_units::Time;
-
-    fn window(segments: f64, ssthresh: f64) -> RenoWindow {
-        let rules = WindowRules {
-            growth: Growth::Segments,
-            grow_per: GrowPer::Segment,
-            reduction_base: ReductionBase::WholeWindow,
-            ..WindowRules::default()
-        };
-        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
-        RenoWindow::new(&setup.with_rules(rules))
-    }
+    use crate::linux::tests::window;
 
     #[test]
     fn an_acknowledgement_counts_the_number_of_its_row_once() {

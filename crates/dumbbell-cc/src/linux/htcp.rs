@@ -220,18 +220,7 @@ impl Module for Htcp {
 mod tests {
     use super::*;
     use crate::algorithms::newvegas::tests::{MSS, context};
-    use crate::{GrowPer, Growth, ReductionBase, Setup, WindowRules};
-
-    fn window(segments: f64, ssthresh: f64) -> RenoWindow {
-        let rules = WindowRules {
-            growth: Growth::Segments,
-            grow_per: GrowPer::Segment,
-            reduction_base: ReductionBase::WholeWindow,
-            ..WindowRules::default()
-        };
-        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
-        RenoWindow::new(&setup.with_rules(rules))
-    }
+    use crate::linux::tests::window;
 
     fn htcp() -> Htcp {
         let switches = Switches { adaptive_backoff: true, bandwidth_switch: true, rtt_scaling: true };

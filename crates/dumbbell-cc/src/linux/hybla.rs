@@ -17,6 +17,8 @@ const SCALE: u64 = 128;
 const POWERS: [u64; 8] = [128, 139, 152, 165, 181, 197, 215, 234];
 /// Largest power of two of a slow start.
 const LARGEST_POWER: u64 = 16;
+/// Largest rho, in eighths: its square has 64 bits.
+const LARGEST_RHO: u64 = 1 << 31;
 /// Largest window, in segments.
 const LARGEST: u64 = 65_535;
 
@@ -54,7 +56,7 @@ impl Hybla {
     }
 
     fn follow(&mut self, srtt: u64) {
-        self.rho = (srtt / self.reference).max(EIGHTHS);
+        self.rho = (srtt / self.reference).clamp(EIGHTHS, LARGEST_RHO);
         self.srtt_min = srtt;
     }
 }
@@ -121,13 +123,7 @@ impl Module for Hybla {
 mod tests {
     use super::*;
     use crate::algorithms::newvegas::tests::{MSS, context};
-    use crate::{Growth, Setup, WindowRules};
-
-    fn window(segments: f64, ssthresh: f64) -> RenoWindow {
-        let rules = WindowRules { growth: Growth::Segments, ..WindowRules::default() };
-        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
-        RenoWindow::new(&setup.with_rules(rules))
-    }
+    use crate::linux::tests::window;
 
     fn opened(rtt: f64) -> (Hybla, RenoWindow) {
         let mut hybla = Hybla::new(Time(25_000_000));
@@ -153,7 +149,7 @@ mod tests {
         };
         assert_eq!([grow(&mut hybla), grow(&mut hybla), grow(&mut hybla)], [2.0, 4.0, 6.0]);
         assert_eq!(hybla.fractions, 3 * 106 - 256);
-        let mut near = self::window(10.0, 11.0);
+        let mut near = crate::linux::tests::window(10.0, 11.0);
         hybla.on_ack(&mut near, &context(10.0 * MSS), &Ack::new(1000, 1000));
         assert_eq!(near.cwnd / MSS, 11.0);
     }

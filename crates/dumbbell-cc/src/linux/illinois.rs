@@ -4,7 +4,7 @@
 //! maximum. The window grows by the segments that an acknowledgement covers; a full count is cleared, and leaves nothing. A
 //! round ends above what was sent when it began, also while the window does not limit the sender.
 
-use super::{Module, Segments, before_loss, micros};
+use super::{Module, Segments, before_loss, micros, whole};
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, Context, Sample, SenderState};
 
@@ -31,13 +31,13 @@ pub struct Constants {
 impl Constants {
     /// From numbers of segments and fractions of the window, rounded down.
     pub fn of(alphas: (f64, f64), betas: (f64, f64), low_window: f64, low_rounds: u64) -> Self {
-        let (least, most) = ((alphas.0 * SCALE as f64) as u64, (alphas.1 * SCALE as f64) as u64);
+        let (least, most) = (whole(alphas.0 * SCALE as f64), whole(alphas.1 * SCALE as f64));
         Constants {
             alpha_max: most.max(1),
             alpha_min: least.max(1),
             beta_min: (betas.0 * PARTS as f64) as u64,
             beta_max: (betas.1 * PARTS as f64) as u64,
-            low_window: low_window.ceil() as u64,
+            low_window: whole(low_window.ceil()),
             low_rounds,
         }
     }
@@ -188,19 +188,7 @@ impl Module for Illinois {
 mod tests {
     use super::*;
     use crate::algorithms::newvegas::tests::{MSS, context};
-    use crate::{GrowPer, Growth, ReductionBase, Setup, WindowRules};
-    use dumbbell_units::Time;
-
-    fn window(segments: f64, ssthresh: f64) -> RenoWindow {
-        let rules = WindowRules {
-            growth: Growth::Segments,
-            grow_per: GrowPer::Segment,
-            reduction_base: ReductionBase::WholeWindow,
-            ..WindowRules::default()
-        };
-        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
-        RenoWindow::new(&setup.with_rules(rules))
-    }
+    use crate::linux::tests::window;
 
     fn illinois() -> Illinois {
         Illinois::new(Constants::of((0.3, 10.0), (0.125, 0.5), 15.0, 5))

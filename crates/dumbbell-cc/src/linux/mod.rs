@@ -159,6 +159,11 @@ macro_rules! module_repairs {
 
 pub(crate) use {module_hooks, module_repairs};
 
+/// A parameter in whole numbers, at most so large that a product of two fits.
+pub(crate) fn whole(parameter: f64) -> u64 {
+    parameter.clamp(0.0, 1e9) as u64
+}
+
 /// The least window that a loss leaves, in segments.
 const LEAST: u64 = 2;
 
@@ -262,5 +267,30 @@ impl Clock {
     /// Ticks in a second (`HZ`).
     pub(crate) fn per_second(self) -> u64 {
         1_000_000_000 / self.tick
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use crate::algorithms::newvegas::tests::MSS;
+    use crate::toolbox::RenoWindow;
+    use crate::{GrowPer, Growth, ReductionBase, Setup, WindowRules};
+    use dumbbell_units::Time;
+
+    /// A window by the rules of Linux, and its threshold, in segments.
+    pub(crate) fn window(segments: f64, ssthresh: f64) -> RenoWindow {
+        let rules = WindowRules {
+            growth: Growth::Segments,
+            grow_per: GrowPer::Segment,
+            reduction_base: ReductionBase::WholeWindow,
+            ..WindowRules::default()
+        };
+        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
+        RenoWindow::new(&setup.with_rules(rules))
+    }
+
+    #[test]
+    fn a_parameter_is_a_whole_number_whose_products_have_64_bits() {
+        assert_eq!((super::whole(0.5), super::whole(16.9), super::whole(1e300)), (0, 16, 1_000_000_000));
     }
 }

@@ -6,7 +6,7 @@
 //! queue last computed.
 
 use super::rounds::Rounds;
-use super::{Module, Segments, before_loss};
+use super::{Module, Segments, before_loss, whole};
 use crate::toolbox::RenoWindow;
 use crate::{Ack, Congestion, Context, Sample, SenderState};
 
@@ -31,7 +31,7 @@ pub struct Veno {
 
 impl Veno {
     pub fn new(beta: f64, kept: f64) -> Self {
-        let beta = (beta * HALVES as f64) as u64;
+        let beta = whole(beta * HALVES as f64);
         Veno { beta, kept, rounds: Rounds::new(), samples: 0, queued: 0, adds: true }
     }
 
@@ -112,19 +112,7 @@ mod tests {
     use super::*;
     use crate::Signal;
     use crate::algorithms::newvegas::tests::{MSS, context};
-    use crate::{GrowPer, Growth, ReductionBase, Setup, WindowRules};
-    use dumbbell_units::Time;
-
-    fn window(segments: f64, ssthresh: f64) -> RenoWindow {
-        let rules = WindowRules {
-            growth: Growth::Segments,
-            grow_per: GrowPer::Segment,
-            reduction_base: ReductionBase::WholeWindow,
-            ..WindowRules::default()
-        };
-        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
-        RenoWindow::new(&setup.with_rules(rules))
-    }
+    use crate::linux::tests::window;
 
     fn veno(base: u64, minimum: u64) -> Veno {
         let mut veno = Veno::new(3.0, 0.8);
