@@ -19,6 +19,7 @@ import dask
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster, SchedulerPlugin, Security
+from distributed.utils import get_mp_context
 
 from dumbbell import (
     Campaign,
@@ -102,6 +103,14 @@ def content(folder):
         for file in sorted(Path(folder).rglob("*"))
         if file.is_file()
     }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_starts():
+    """Let workers start as forks of one process that has imported what they need, also after their deaths."""
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context().set_forkserver_preload(["distributed", "dumbbell.campaign.cluster"])
+        yield
 
 
 @contextmanager
