@@ -88,8 +88,26 @@ def prepare(path: Path) -> None:
         _place(path)
 
 
-def make_folder(folder: Path) -> None:
+@contextmanager
+def output_folder(folder: Path) -> Iterator[None]:
+    """Make a folder as `make_folder`, and remove what was made if what follows fails before anything is in it."""
+    made = make_folder(folder)
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for each in reversed(made):
+                each.rmdir()
+        raise
+
+
+def make_folder(folder: Path) -> list[Path]:
     """Make a folder for outputs, with those above it, unless it is there; this user must be able to write to it.
+
+    Returns
+    -------
+    list of Path
+        The folders that were made, the outer ones first.
 
     Raises
     ------
@@ -100,9 +118,9 @@ def make_folder(folder: Path) -> None:
         whole = Path(os.path.realpath(folder))
         missing = []
         while not whole.exists():
-            missing.append(whole)
+            missing.insert(0, whole)
             whole = whole.parent
-        for made in reversed(missing):
+        for made in missing:
             # Another process may make it at the same time.
             made.mkdir(exist_ok=True)
             _sync(made.parent)
@@ -111,6 +129,7 @@ def make_folder(folder: Path) -> None:
         by_effective_user = os.access in os.supports_effective_ids
         if not os.access(folder, os.W_OK | os.X_OK, effective_ids=by_effective_user):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+    return missing
 
 
 def lock_file(path: Path) -> BinaryIO:

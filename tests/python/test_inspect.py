@@ -17,7 +17,7 @@ from dumbbell import Flow, Probe, topologies
 from dumbbell.cli import app
 from dumbbell.errors import ScenarioError
 from dumbbell.inspection.reading import columns
-from dumbbell.inspection.told import rate, sentence, size, time, warnings_of, warnings_of_capture
+from dumbbell.inspection.told import advice, rate, sentence, size, time, warnings_of, warnings_of_capture
 from dumbbell.plots.naming import PROBES
 
 ROOT = Path(__file__).parents[2]
@@ -175,6 +175,8 @@ def test_pauses_are_idle(tmp_path):
     source = {"kind": "onoff", "rate": "5 Mbit/s", "on": "200 ms", "off": "2 s"}
     found = captured(tmp_path / "run.pcapng", source=source, tcp="reno")
     assert found.row["idle"] > 0.3
+    assert found.row["idle_for_other_end"] == 0.0
+    assert "of its time the sender paused with nothing in flight" in found.sentence
 
 
 # --- words ---
@@ -195,7 +197,7 @@ ROW = {
     "connection": 3, "bytes_delivered": 2e6, "duration_s": 2.0, "goodput_bps": 8e6, "mss_bytes": 1460,
     "largest_segment_bytes": 1460, "segments_sent": 9, "bytes_missing": 0, "window_scale": 7, "captured_twice": 0,
     "captured_at": "sender", "limited_by_application": 0.3, "limited_by_receiver": 0.0, "limited_by_slow_start": 0.05,
-    "limited_by_congestion": 0.6, "limited_by_recovery": 0.05, "idle": None,
+    "limited_by_congestion": 0.6, "limited_by_recovery": 0.05, "idle": None, "idle_for_other_end": None,
 }  # fmt: skip
 
 
@@ -204,6 +206,20 @@ def test_the_sentence_names_what_lasted_long_the_longest_first():
         "Connection 3 delivered 2 MB in 2 s (8 Mbit/s); for 60 % of its time the congestion control held back, "
         "for 30 % of its time the application had nothing to send."
     )
+
+
+@pytest.mark.parametrize(
+    ("waited", "text", "where"),
+    [
+        (0.05, "the sender paused with nothing in flight", "look at the program that sends"),
+        (0.68, "the sender waited for data of the other end", "look at what the other end does"),
+        (0.4, "nothing was in flight", "One end waited for the other"),
+    ],
+)
+def test_pauses_are_those_of_the_end_that_ended_them(waited, text, where):
+    row = ROW | {"idle": 0.7, "idle_for_other_end": waited}
+    assert f"for 70 % of its time {text}" in sentence(row)
+    assert where in advice(row)
 
 
 @pytest.mark.parametrize(
@@ -253,6 +269,18 @@ def test_what_is_no_capture_is_refused(tmp_path):
         dumbbell.inspect(tmp_path)
     with pytest.raises(FileNotFoundError):
         dumbbell.inspect(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("command", [["inspect", "--parquet"], ["inspect", "--output"], ["fit", "--output"]])
+def test_what_cannot_be_read_leaves_no_folder_behind(tmp_path, command):
+    (tmp_path / "text").write_text("no capture", encoding="utf-8")
+    name, option = command
+    (tmp_path / "outer").mkdir()
+    result = CliRunner().invoke(
+        app, [name, str(tmp_path / "text"), option, str(tmp_path / "outer" / "inner" / "results")]
+    )
+    assert result.exit_code != 0
+    assert list((tmp_path / "outer").iterdir()) == []
 
 
 def test_a_capture_is_no_side_of_a_comparison(bulk):

@@ -2,6 +2,7 @@
 
 use crate::half::Half;
 use crate::rounds::Limit;
+use crate::rtt::is_at_end;
 use crate::segment::{Options, Segment};
 use crate::series::Series;
 use dumbbell_units::Time;
@@ -9,8 +10,6 @@ use std::net::SocketAddr;
 
 /// The same segment seen again within this time was captured twice.
 const TWICE_WITHIN: Time = Time(10_000_000);
-/// A capture is at an end if at most this part of a round trip lies between, in fifths.
-const NEAR_FIFTHS: u64 = 1;
 
 /// Where a capture was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +149,9 @@ impl Connection {
             self.halves[1 - own].on_ack(segment, scale);
             self.on_opened(own, segment);
         }
+        if segment.payload > 0 {
+            self.halves[1 - own].rounds.on_data_of_other_end(segment.at);
+        }
         let header = header_bytes(segment);
         self.halves[own].on_segment(segment, header);
         if segment.flags.rst {
@@ -284,10 +286,10 @@ impl Connection {
 }
 
 fn near(to_receiver: Time, to_sender: Time) -> Place {
-    let whole = to_receiver.0.saturating_add(to_sender.0);
-    if to_sender.0.saturating_mul(5) <= whole.saturating_mul(NEAR_FIFTHS) {
+    let whole = to_receiver + to_sender;
+    if to_sender <= to_receiver && is_at_end(to_sender, whole) {
         Place::Sender
-    } else if to_receiver.0.saturating_mul(5) <= whole.saturating_mul(NEAR_FIFTHS) {
+    } else if to_receiver < to_sender && is_at_end(to_receiver, whole) {
         Place::Receiver
     } else {
         Place::Between

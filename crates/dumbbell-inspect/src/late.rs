@@ -4,6 +4,7 @@
 //! the capture and the sender. Acknowledgements that are held back for so long have the same order with the data as at
 //! the sender.
 
+use crate::rtt::is_at_end;
 use dumbbell_units::Time;
 use std::collections::VecDeque;
 
@@ -35,10 +36,9 @@ pub struct Late {
 }
 
 impl Late {
-    /// The handshake took so long between capture and sender and back, of so long in all. A capture is at the sender if that
-    /// is at most a fifth.
+    /// The handshake took so long between capture and sender and back, of so long in all.
     pub fn on_handshake(&mut self, part: Time, whole: Time) {
-        self.base = Some(if part.0.saturating_mul(5) <= whole.0 { Time::ZERO } else { part });
+        self.base = Some(if is_at_end(part, whole) { Time::ZERO } else { part });
     }
 
     /// Data came so long after the acknowledgement whose clock it echoes.
@@ -58,7 +58,7 @@ impl Late {
             (Some(base), Some(least)) => least.clamp(base, base + MOST_QUEUEING),
             (None, Some(least)) => {
                 let whole = least + ahead.unwrap_or_default();
-                if least.0.saturating_mul(5) <= whole.0 { Time::ZERO } else { least.min(MOST_QUEUEING) }
+                if is_at_end(least, whole) { Time::ZERO } else { least.min(MOST_QUEUEING) }
             }
         }
     }

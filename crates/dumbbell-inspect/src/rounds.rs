@@ -100,12 +100,16 @@ pub struct Rounds {
     ends_write: bool,
     /// When the first acknowledgement of new data since it came.
     occasion: Option<Time>,
+    /// When data of the other end was seen last.
+    other_end: Option<Time>,
     /// The last phase, which may go on.
     phase: Option<Phase>,
     /// Finished phases, where they are kept.
     pub phases: Option<Vec<Phase>>,
     /// Nanoseconds with each limit.
     pub totals: [u64; Limit::ALL.len()],
+    /// Of the time that is idle: until data of the other end came.
+    pub idle_for_other_end: u64,
 }
 
 /// What follows a segment, as far as it tells.
@@ -138,6 +142,11 @@ impl Rounds {
     /// The handshake took from one instant to another.
     pub fn on_handshake(&mut self, start: Time, end: Time) {
         self.add(Phase { start, end, limit: Limit::Handshake });
+    }
+
+    /// The other end sent data: a request, or an answer.
+    pub fn on_data_of_other_end(&mut self, at: Time) {
+        self.other_end = Some(at);
     }
 
     /// Data was sent.
@@ -216,6 +225,8 @@ impl Rounds {
         if length > Time::ZERO {
             let is_pause = state.srtt.is_some_and(|srtt| length > srtt);
             let limit = if is_pause { Limit::Idle } else { Limit::Application };
+            let waited = self.other_end.filter(|_| is_pause).map_or(Time::ZERO, |heard| heard - last.end);
+            self.idle_for_other_end += waited.0;
             self.add(Phase { start: last.end, end: state.at, limit });
         }
         self.round = None;
@@ -326,6 +337,19 @@ mod tests {
         rounds.on_ack(&state(1000, 30_000, 30_000), true);
         let found = limits(rounds);
         assert_eq!(found[2], ("idle", 700));
+    }
+
+    #[test]
+    fn a_pause_until_data_of_the_other_end_came_is_a_wait_for_it() {
+        let mut rounds = rounds(&[10_000, 10_000]);
+        rounds.on_data_of_other_end(Time(150 * MS));
+        rounds.on_data(&state(900, 20_000, 30_000), true, Tail::Open);
+        assert_eq!(rounds.idle_for_other_end, 0, "it came before the pause");
+        rounds.on_ack(&state(1000, 30_000, 30_000), true);
+        rounds.on_data_of_other_end(Time(1400 * MS));
+        rounds.on_data(&state(1500, 30_000, 40_000), true, Tail::Open);
+        assert_eq!(rounds.idle_for_other_end, 400 * MS);
+        assert_eq!(rounds.totals[Limit::Idle as usize], 1200 * MS);
     }
 
     #[test]

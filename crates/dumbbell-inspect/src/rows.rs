@@ -53,9 +53,12 @@ impl Row<'_> {
     }
 
     fn share(&self, limit: Limit) -> Option<f64> {
-        let totals = &self.data().rounds.totals;
-        let all: u64 = totals.iter().sum();
-        (all > 0).then(|| totals[limit as usize] as f64 / all as f64)
+        self.share_of_time(self.data().rounds.totals[limit as usize])
+    }
+
+    fn share_of_time(&self, time: u64) -> Option<f64> {
+        let all: u64 = self.data().rounds.totals.iter().sum();
+        (all > 0).then(|| time as f64 / all as f64)
     }
 }
 
@@ -344,5 +347,11 @@ pub const COLUMNS: &[(&str, &str, &str, Column)] = &[
         "-",
         "Share in which nothing was in flight for longer than a round trip.",
         Real(|row| row.share(Limit::Idle)),
+    ),
+    (
+        "idle_for_other_end",
+        "-",
+        "The part of `idle` until data of the other end came; the sender paused in the rest.",
+        Real(|row| row.share_of_time(row.data().rounds.idle_for_other_end)),
     ),
 ];

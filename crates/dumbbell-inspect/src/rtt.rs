@@ -37,3 +37,11 @@ impl Rtt {
         (self.count > 0).then(|| Time((self.sum / u128::from(self.count.max(1))) as u64))
     }
 }
+
+/// A host's own stack takes so long at most to answer.
+const HOST: Time = Time(50_000);
+
+/// A capture is at an end of a connection if at most a fifth of the round trip lies between them, or what a host needs.
+pub fn is_at_end(part: Time, whole: Time) -> bool {
+    part <= HOST || part.0.saturating_mul(5) <= whole.0
+}

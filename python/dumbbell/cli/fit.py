@@ -14,7 +14,7 @@ from dumbbell.cli.progress import Words, running
 from dumbbell.cli.refusals import note, say, say_json
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.errors import refusal
-from dumbbell.files import make_folder, write_json, write_text
+from dumbbell.files import output_folder, write_json, write_text
 from dumbbell.inference.fitted import Fit, fit
 from dumbbell.inference.page import page
 from dumbbell.inference.told import changed, known_as_far, lines
@@ -78,12 +78,13 @@ def explain_capture(
     docs/fit.md says how, and what a capture cannot tell.
     """
     changes = [_change(text) for text in what_if or ()]
-    if output is not None:
-        make_folder(output)
-    with nullcontext() if json_output else running(sys.stderr, words=SIMULATIONS) as told:
-        names = None if controls is None else [name.strip() for name in controls.split(",")]
-        found = fit(capture, flow=flow, controls=names, seed=seed, threads=threads, progress=told or False)
-    predicted = [found.what_if(change) for change in changes]
+    names = None if controls is None else [name.strip() for name in controls.split(",")]
+    with nullcontext() if output is None else output_folder(output):
+        with nullcontext() if json_output else running(sys.stderr, words=SIMULATIONS) as told:
+            found = fit(
+                capture, flow=flow, controls=names, seed=seed, threads=threads, progress=told or False
+            )
+        predicted = [found.what_if(change) for change in changes]
     record = found.to_dict() | {"what_if": [one.to_dict() for one in predicted]}
     if output is not None:
         write_text(output / SCENARIO, found.to_toml())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,7 @@ from dumbbell.cli.refusals import note, say, say_json
 from dumbbell.cli.tables import Column, print_table
 from dumbbell.errors import refusal
 from dumbbell.exports import write_tables
-from dumbbell.files import make_folder, prepare
+from dumbbell.files import output_folder, prepare
 from dumbbell.inspection import Captured, Inspection, inspect
 from dumbbell.inspection.page import PAGE, page_of, save
 from dumbbell.inspection.told import advice, counted, facts, limits
@@ -88,12 +89,13 @@ def inspect_capture(
 
     docs/captures.md says how to make a capture, what the columns are, and how a limit is recognized.
     """
-    _prepare(output, parquet, csv, plot)
-    everything = read_capture(capture, None) if flow is None or output is not None else None
-    shown = None
-    if flow is not None or plot is not None or output is not None:
-        number = flow if flow is not None or everything is None else everything.largest
-        shown = None if number is None else read_capture(capture, number)
+    with ExitStack() as made:
+        _prepare(made, output, parquet, csv, plot)
+        everything = read_capture(capture, None) if flow is None or output is not None else None
+        shown = None
+        if flow is not None or plot is not None or output is not None:
+            number = flow if flow is not None or everything is None else everything.largest
+            shown = None if number is None else read_capture(capture, number)
     result: Inspection | Captured | None = shown if flow is not None else everything
     if result is None:
         raise AssertionError("one of both was read")
@@ -112,8 +114,10 @@ def inspect_capture(
         _draw(shown, plot)
 
 
-def _prepare(output: Path | None, parquet: Path | None, csv: Path | None, plot: str | None) -> None:
-    """Refuse now what cannot be written after a long file was read."""
+def _prepare(
+    made: ExitStack, output: Path | None, parquet: Path | None, csv: Path | None, plot: str | None
+) -> None:
+    """Refuse now what cannot be written after a long file was read. Folders go again if that fails."""
     if plot not in (None, TERMINAL):
         from dumbbell.plots.picture import picture_format
 
@@ -121,11 +125,11 @@ def _prepare(output: Path | None, parquet: Path | None, csv: Path | None, plot: 
         prepare(Path(plot))
     for place in (parquet, csv):
         if place is not None:
-            make_folder(place)
+            made.enter_context(output_folder(place))
     if output is not None:
         page = page_of(output)
         if page.name == PAGE and page != output:
-            make_folder(output)
+            made.enter_context(output_folder(output))
         prepare(page)
 
 

@@ -42,6 +42,21 @@ LIMITS = {
 MENTIONED = 0.1
 """A limit of a smaller share of the time is not mentioned."""
 
+PAUSES = {
+    "sender": (
+        "the sender paused with nothing in flight",
+        "The sender paused, and no data of the other end ended its pauses: look at the program that sends, and what it "
+        "waits for.",
+    ),
+    "other end": (
+        "the sender waited for data of the other end",
+        "The sender had answered all that it had been asked: look at what the other end does before it asks for more.",
+    ),
+}
+"""Whose pauses they were, if they were those of one end for `OF_ONE_END` of the time: what happened, and where to look."""
+
+OF_ONE_END = 0.8
+
 
 def rate(bps: float) -> str:
     """Return a rate with three digits, such as ``9.57 Mbit/s``."""
@@ -71,23 +86,33 @@ def counted(connections: int) -> str:
     return "1 connection" if connections == 1 else f"{connections} connections"
 
 
+def limits_of(row: Mapping[str, Any]) -> list[tuple[str, float, str, str]]:
+    """Return what limited a connection, longest first: limit, share of its time, what it is, and where to look further."""
+    found = [(limit, row[column] or 0.0, *words) for limit, (column, *words) in LIMITS.items()]
+    idle, waited = row["idle"] or 0.0, row["idle_for_other_end"] or 0.0
+    for end, part in (("sender", idle - waited), ("other end", waited)):
+        if idle > 0.0 and part >= OF_ONE_END * idle:
+            found[-1] = ("idle", idle, *PAUSES[end])
+    return sorted((one for one in found if one[1] > 0.0), key=lambda one: -one[1])
+
+
 def sentence(row: Mapping[str, Any]) -> str:
     """Return how much a connection delivered how fast, and what limited it."""
     head = f"Connection {row['connection']} delivered {size(row['bytes_delivered'])} in {time(row['duration_s'])}"
     if row["goodput_bps"] is not None:
         head += f" ({rate(row['goodput_bps'])})"
-    shares = sorted(
-        ((row[column] or 0.0, what) for column, what, _ in LIMITS.values()), key=lambda share: -share[0]
-    )
-    told = [f"for {share * 100:.0f} % of its time {what}" for share, what in shares if share >= MENTIONED]
+    told = [
+        f"for {share * 100:.0f} % of its time {what}"
+        for _, share, what, _ in limits_of(row)
+        if share >= MENTIONED
+    ]
     return f"{head}; {', '.join(told)}." if told else f"{head}."
 
 
 def advice(row: Mapping[str, Any]) -> str:
     """Return where to look further; empty if nothing limited the connection."""
-    shares = {limit: row[column] or 0.0 for limit, (column, _, _) in LIMITS.items()}
-    longest = max(shares, key=lambda limit: shares[limit])
-    return LIMITS[longest][2] if shares[longest] > 0.0 else ""
+    found = limits_of(row)
+    return found[0][3] if found else ""
 
 
 def _yes(value: bool | None) -> str:
@@ -173,9 +198,7 @@ def _window(row: Mapping[str, Any]) -> str:
 
 def limits(row: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return what limited a connection, longest first: limit, share in per cent, and what it is."""
-    found = [(row[column] or 0.0, limit, what) for limit, (column, what, _) in LIMITS.items()]
-    found.sort(key=lambda one: -one[0])
-    return [(limit, f"{share * 100:.1f}", what) for share, limit, what in found if share > 0.0]
+    return [(limit, f"{share * 100:.1f}", what) for limit, share, what, _ in limits_of(row)]
 
 
 def warnings_of(row: Mapping[str, Any]) -> list[str]:

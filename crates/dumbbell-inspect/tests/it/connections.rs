@@ -115,6 +115,17 @@ fn in_the_middle_of_the_way_the_place_is_between() {
 }
 
 #[test]
+fn what_a_host_needs_to_answer_is_no_part_of_the_way() {
+    // Both answer within 60 us.
+    let mut segments = opening();
+    for (segment, at_us) in segments.iter_mut().zip([0, 40, 60]) {
+        segment.at = Time(at_us * 1000);
+    }
+    let found = connections(&segments);
+    assert_eq!((found[0].place(0), found[0].place(1)), (Place::Sender, Place::Receiver));
+}
+
+#[test]
 fn a_handshake_that_was_sent_again_gives_no_round_trip_time() {
     let mut segments = opening();
     segments.insert(1, Segment { at: Time(90 * MS), ..segments[0] });
