@@ -116,7 +116,7 @@ def make_folder(folder: Path) -> list[Path]:
     """
     with _errors_name(folder):
         whole = Path(os.path.realpath(folder))
-        missing = []
+        missing: list[Path] = []
         while not whole.exists():
             missing.insert(0, whole)
             whole = whole.parent

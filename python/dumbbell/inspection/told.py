@@ -88,7 +88,7 @@ def counted(connections: int) -> str:
 
 def limits_of(row: Mapping[str, Any]) -> list[tuple[str, float, str, str]]:
     """Return what limited a connection, longest first: limit, share of its time, what it is, and where to look further."""
-    found = [(limit, row[column] or 0.0, *words) for limit, (column, *words) in LIMITS.items()]
+    found = [(limit, row[column] or 0.0, what, where) for limit, (column, what, where) in LIMITS.items()]
     idle, waited = row["idle"] or 0.0, row["idle_for_other_end"] or 0.0
     for end, part in (("sender", idle - waited), ("other end", waited)):
         if idle > 0.0 and part >= OF_ONE_END * idle:
