@@ -350,6 +350,10 @@ mod tests {
         rounds.on_data(&state(1500, 30_000, 40_000), true, Tail::Open);
         assert_eq!(rounds.idle_for_other_end, 400 * MS);
         assert_eq!(rounds.totals[Limit::Idle as usize], 1200 * MS);
+        rounds.on_ack(&state(1600, 40_000, 40_000), true);
+        rounds.on_data_of_other_end(Time(1640 * MS));
+        rounds.on_data(&state(1650, 40_000, 50_000), true, Tail::Open);
+        assert_eq!(rounds.idle_for_other_end, 400 * MS, "less than a round trip is no pause");
     }
 
     #[test]
