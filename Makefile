@@ -281,11 +281,12 @@ testbed-smoke: $(STAMPS)/engine $(STAMPS)/test-packages
 
 # No sanitizer: there is no unsafe code here, and fuzzing is many times faster without one. Overflow checks stay on.
 fuzz: export CARGO_PROFILE_RELEASE_DEBUG := 1
-fuzz:
+fuzz: $(STAMPS)/engine
 	@cargo +nightly fuzz --version >/dev/null || { echo "make fuzz needs a nightly toolchain and cargo-fuzz" >&2; exit 2; }
 	@mkdir -p fuzz/corpus/scenario fuzz/corpus/sender fuzz/corpus/link fuzz/corpus/packet fuzz/corpus/rings fuzz/corpus/vhost fuzz/corpus/capture fuzz/corpus/connections
+	$(BIN)/python fuzz/words.py > fuzz/corpus/scenario.dict
 	cargo +nightly fuzz run --sanitizer none scenario fuzz/corpus/scenario fuzz/seeds/scenario examples -- \
-		-dict=fuzz/scenario.dict -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
+		-dict=fuzz/corpus/scenario.dict -max_len=4096 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
 	cargo +nightly fuzz run --sanitizer none sender fuzz/corpus/sender fuzz/seeds/sender -- \
 		-len_control=0 -max_len=2048 -timeout=10 -max_total_time=$(FUZZ_SECONDS)
 	cargo +nightly fuzz run --sanitizer none link fuzz/corpus/link fuzz/seeds/link -- \

@@ -9,6 +9,7 @@ import json
 import math
 import pickle
 import re
+import runpy
 import threading
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
@@ -268,6 +269,20 @@ def test_examples_are_valid_by_the_schema_and_by_the_engine(examples):
         scenario = Scenario.from_toml(path)
         validator().validate(scenario.to_dict())
         validator().validate(scenario.resolved())
+
+
+def test_the_dictionary_of_the_fuzzer_has_what_scenarios_say(examples):
+    program = runpy.run_path(str(Path(__file__).resolve().parents[2] / "fuzz" / "words.py"))
+    words = {json.loads(line) for line in program["dictionary"]()}
+    assert {"whole_decrease", "cubic", "fqcodel", " Mbit/s", "[[flows]]"} <= words
+
+    def fields(value):
+        if isinstance(value, dict):
+            return set(value) | set().union(*map(fields, value.values()))
+        return set().union(*map(fields, value)) if isinstance(value, list) else set()
+
+    said = set().union(*(fields(Scenario.from_toml(path).to_dict()) for path in examples))
+    assert said <= words
 
 
 def test_builders_write_what_the_schema_accepts():
