@@ -265,6 +265,8 @@ pub struct Ack<'a> {
     pub rate: Option<&'a RateSample>,
     /// Bytes in flight after the ACK and the losses it shows; [`Context::in_flight`] is the state before.
     pub in_flight: f64,
+    /// Bytes in flight before the ACK and its reports.
+    pub prior_in_flight: f64,
     /// True if a round trip begins: data sent after the beginning of the last round is acknowledged.
     pub is_round_start: bool,
     /// True if the congestion window limits the sender: it was full within the last window of data, or in slow start
@@ -292,6 +294,7 @@ impl Ack<'_> {
             queueing: None,
             rate: None,
             in_flight: 0.0,
+            prior_in_flight: 0.0,
             is_round_start: false,
             is_cwnd_limited: true,
             in_recovery: false,
@@ -309,6 +312,7 @@ setters! { Ack<'a> {
     with_queueing => queueing: Option<Queueing>,
     with_rate => rate: Option<&'a RateSample>,
     with_in_flight => in_flight: f64,
+    with_prior_in_flight => prior_in_flight: f64,
     with_round_start => is_round_start: bool,
     with_cwnd_limited => is_cwnd_limited: bool,
     with_recovery => in_recovery: bool,

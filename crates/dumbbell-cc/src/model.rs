@@ -148,22 +148,12 @@ macro_rules! follows_model {
             true
         }
 
-        fn on_initial_window(&mut self, cwnd: f64) {
-            self.cwnd = cwnd;
-        }
-
         fn on_ack(&mut self, context: &$crate::Context, ack: &$crate::Ack) {
             self.update(context, ack);
         }
 
         fn on_duplicate_ack(&mut self, context: &$crate::Context, ack: &$crate::Ack) {
             self.update(context, ack);
-        }
-
-        fn on_sent(&mut self, context: &$crate::Context, _sent: &$crate::SentSegment) {
-            if context.flight_size == 0.0 && context.is_app_limited {
-                self.restart_from_idle(context.now);
-            }
         }
     };
 }

@@ -97,14 +97,20 @@ impl Simulator {
         let window = window.ok_or("a connection without a window")? << offer.scale;
         let mss = offer.mss - if offer.has_timestamps { TIMESTAMP_BYTES } else { 0 };
         let mut has_ecn = offer.has_ecn;
+        let mut segments_at_once = None;
         for command in &script.setup {
             for setting in settings(command)? {
                 match setting {
                     Setting::Sysctl(name, value) if name == "tcp_ecn" => has_ecn &= value != "0",
                     Setting::Sysctl(name, value) => set(&mut tcp, &name, &value)?,
-                    Setting::SegmentsAtOnce(_) => {}
+                    Setting::SegmentsAtOnce(count) => segments_at_once = Some(count),
                 }
             }
+        }
+        if tcp["congestion"] == "bbr"
+            && let Some(count) = segments_at_once
+        {
+            tcp["congestion"] = json!({ "name": "bbr", "burst_segments": count });
         }
         tcp["mss"] = json!(format!("{mss} bytes"));
         tcp["timestamps"] = json!(offer.has_timestamps);

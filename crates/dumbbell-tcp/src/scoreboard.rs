@@ -250,6 +250,19 @@ impl Scoreboard {
         }
     }
 
+    /// Samples of the delivery rate have the times of Linux.
+    pub fn sample_in_micros(&mut self) {
+        if let Some(rate) = &mut self.rate {
+            rate.count_micros();
+        }
+    }
+
+    /// True if what is sent now counts as limited by the application; `None` without samples of the delivery rate.
+    #[inline]
+    pub fn is_app_limited(&self) -> Option<bool> {
+        self.rate.as_ref().map(|rate| rate.is_app_limited())
+    }
+
     /// The application limits the sender.
     #[inline]
     pub fn on_app_limited(&mut self) {

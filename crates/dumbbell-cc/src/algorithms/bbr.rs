@@ -14,11 +14,12 @@
 //! begins count with the next ACK. It does not react to marks, so its packets are not ECN-capable.
 
 use crate::delivery::{Rounds, WindowedMax};
+use crate::linux::{self, Form};
 use crate::model::{Aggregation, Repair, follows_model, quantum};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, PACING_GAIN};
 use crate::{
     Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RateSample, RecoveryExit,
-    Restart, Setup, Signal, Undo,
+    Restart, SenderState, SentSegment, Setup, Signal, Undo,
 };
 use dumbbell_units::math::{least, real, rounded_up, whole};
 use dumbbell_units::{Bytes, Ecn, Rate, Stream, Time, params};
@@ -90,13 +91,18 @@ params! {
         /// Most segments of a burst that leave together: `gso_max_segs` of the network interface.
         burst_segments: u64 = 127, "segments", "[linux6]",
             |segments| *segments >= 1, "a whole number, at least 1";
+        /// The rules: real numbers, or the whole numbers of the module of Linux.
+        form: Form = Form::Paper, "-", "[linux6 tcp_bbr.c]";
+        /// Clock of ProbeRTT and of the minimum's window, if the form is that of Linux.
+        tick: Time = Time(4_000_000), "s", "[linux6 tcp_bbr.c]",
+            |tick| tick.0 >= 100_000 && tick.0 <= 100_000_000, "a time from 0.1 ms to 100 ms";
     }
 }
 
 impl BbrParams {
-    /// The kernel's, with its bursts and its chained recoveries.
+    /// The kernel's, with its bursts, its chained recoveries and its whole numbers.
     pub fn linux() -> Self {
-        BbrParams { bursts: true, chains_recoveries: true, ..Self::default() }
+        BbrParams { bursts: true, chains_recoveries: true, form: Form::Linux, ..Self::default() }
     }
 }
 
@@ -193,6 +199,8 @@ pub struct Bbr {
     /// The last target of the window, in bytes, and the terms it was computed from.
     target: ([f64; 6], f64),
     random: Stream,
+    /// The module of Linux, which then has the model, window and rate.
+    module: Option<Box<linux::bbr::Bbr>>,
 }
 
 impl Bbr {
@@ -488,7 +496,24 @@ impl Bbr {
         self.cwnd = least(self.cwnd, context.max_window);
     }
 
+    /// The module of Linux takes an event, if it has the model. What it decides is then that of this window.
+    #[inline]
+    fn by_module(&mut self, event: impl FnOnce(&mut linux::bbr::Bbr)) -> bool {
+        let Some(module) = &mut self.module else { return false };
+        event(module);
+        self.cwnd = real(module.cwnd()) * self.mss;
+        self.ssthresh = module.ssthresh().map_or(f64::INFINITY, |ssthresh| real(ssthresh) * self.mss);
+        if self.pacing_rate != real(module.pacing_rate()) {
+            self.pacing_rate = real(module.pacing_rate());
+            self.burst = real(module.burst());
+        }
+        true
+    }
+
     fn update(&mut self, context: &Context, ack: &Ack) {
+        if self.by_module(|module| module.on_ack(context, ack)) {
+            return;
+        }
         let now = context.now;
         self.acked = real(ack.delivered);
         let losses = std::mem::take(&mut self.lost.0);
@@ -592,9 +617,12 @@ impl CongestionControl for Bbr {
             initial_window: setup.initial_window,
             target: ([-1.0; 6], 0.0),
             random: setup.random.clone(),
+            module: (params.form == Form::Linux)
+                .then(|| Box::new(linux::bbr::Bbr::new(params, setup))),
         };
         bbr.policer.since = setup.now;
         bbr.pace(bbr.initial_rate(0.001));
+        bbr.by_module(|_| ());
         bbr
     }
 }
@@ -610,12 +638,40 @@ impl Control for Bbr {
         Ecn::NotEct
     }
 
+    fn on_initial_window(&mut self, cwnd: f64) {
+        self.cwnd = cwnd;
+        self.by_module(|module| module.on_initial_window(cwnd));
+    }
+
+    fn on_open(&mut self, context: &Context) {
+        self.by_module(|module| module.on_open(context));
+    }
+
+    fn on_state(&mut self, _context: &Context, state: SenderState) {
+        self.by_module(|module| module.on_state(state));
+    }
+
+    fn on_sent(&mut self, context: &Context, _sent: &SentSegment) {
+        if self.by_module(|module| module.on_sent(context)) {
+            return;
+        }
+        if context.flight_size == 0.0 && context.is_app_limited {
+            self.restart_from_idle(context.now);
+        }
+    }
+
     fn on_loss(&mut self, _context: &Context, lost: &LostSegment) {
+        if self.by_module(linux::bbr::Bbr::on_loss) {
+            return;
+        }
         self.lost.0 += u64::from(lost.bytes);
         self.lost.1 += u64::from(lost.bytes);
     }
 
     fn on_congestion(&mut self, context: &Context, congestion: &Congestion) {
+        if self.by_module(|module| module.on_congestion(context, congestion)) {
+            return;
+        }
         match congestion.signal {
             Signal::EcnEcho => {}
             // The state is the same after the ACK as before: nothing is restored or conserved.
@@ -640,7 +696,16 @@ impl Control for Bbr {
         }
     }
 
+    fn on_repeated_timeout(&mut self, context: &Context, congestion: &Congestion) {
+        if !self.by_module(|module| module.on_repeated_timeout(context)) {
+            self.on_congestion(context, congestion);
+        }
+    }
+
     fn on_recovery_exit(&mut self, _context: &Context, _exit: &RecoveryExit) {
+        if self.by_module(linux::bbr::Bbr::on_recovery_exit) {
+            return;
+        }
         if self.params.chains_recoveries {
             self.is_leaving = true;
         } else {
@@ -649,6 +714,9 @@ impl Control for Bbr {
     }
 
     fn on_undo(&mut self, context: &Context, undo: &Undo) {
+        if self.by_module(|module| module.on_undo(undo)) {
+            return;
+        }
         self.is_leaving = false;
         (self.full_bandwidth, self.full_rounds) = (0.0, 0);
         self.forget_policer(context.now);
@@ -657,6 +725,9 @@ impl Control for Bbr {
     }
 
     fn on_restart(&mut self, context: &Context, _restart: &Restart) {
+        if self.by_module(|module| module.on_restart(context)) {
+            return;
+        }
         self.restart_from_idle(context.now);
         if self.mode == Mode::ProbeRtt {
             self.leave_probe_rtt(context.now);
@@ -664,6 +735,17 @@ impl Control for Bbr {
     }
 
     fn probe(&self, index: usize) -> Option<f64> {
+        if let Some(module) = &self.module {
+            return match index {
+                0 if module.mode == linux::bbr::Mode::ProbeBw && module.is_policed() => Some(4.0),
+                0 => Some(f64::from(module.mode as u8)),
+                1 => Some(module.bytes_per_second() * 8.0),
+                2 => module.min_rtt_secs(),
+                3 => Some(module.gain()),
+                4 => Some(real(module.extra_acked()) * self.mss),
+                _ => None,
+            };
+        }
         match index {
             0 if self.mode == Mode::ProbeBw && self.policer.is_found => Some(4.0),
             0 => Some(self.mode as u8 as f64),

@@ -5,6 +5,7 @@
 //! A module sees an acknowledgement twice: [`Control::on_sample`](crate::Control::on_sample) is its `pkts_acked`, and
 //! [`Control::on_ack`](crate::Control::on_ack) its `cong_avoid`, which is not called while the window falls.
 
+pub mod bbr;
 pub mod bic;
 pub mod highspeed;
 pub mod htcp;

@@ -53,6 +53,13 @@ pub struct DeliveryRate {
     min_rtt: (f64, Time),
     /// Samples are not for the congestion control.
     is_observed: bool,
+    /// Times are whole microseconds, as in Linux.
+    counts_micros: bool,
+}
+
+/// A time in whole microseconds.
+fn whole_micros(time: Time) -> Time {
+    Time(time.0 / 1000 * 1000)
 }
 
 impl DeliveryRate {
@@ -70,7 +77,18 @@ impl DeliveryRate {
             sample: None,
             min_rtt: (f64::INFINITY, Time::ZERO),
             is_observed: false,
+            counts_micros: false,
         }
+    }
+
+    /// Samples have the times of Linux: differences of whole microseconds (`tcp_rate_gen`).
+    pub fn count_micros(&mut self) {
+        self.counts_micros = true;
+    }
+
+    /// True if what is sent now counts as limited by the application.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until > 0
     }
 
     /// The same with samples that the congestion control does not get.
@@ -212,8 +230,13 @@ impl DeliveryRate {
             self.app_limited_until = 0;
         }
         let newest = self.newest.take()?;
-        let send_elapsed = newest.sent_at.since(newest.first_sent_at);
-        let ack_elapsed = self.delivered_at.since(newest.delivered_at);
+        let elapsed = |from: Time, until: Time| match self.counts_micros {
+            true => whole_micros(until).since(whole_micros(from)),
+            false => until.since(from),
+        };
+        let send_elapsed = elapsed(newest.first_sent_at, newest.sent_at);
+        let ack_elapsed = elapsed(newest.delivered_at, self.delivered_at);
+        let min_rtt = if self.counts_micros { whole_micros(min_rtt) } else { min_rtt };
         let interval = send_elapsed.max(ack_elapsed);
         if interval < min_rtt || interval == Time::ZERO {
             return None;

@@ -1,7 +1,7 @@
 //! How an acknowledgement is processed, step by step.
 
 use super::Sender;
-use super::connection::Connection;
+use super::connection::{Before, Connection};
 use super::ecn::Marks;
 use super::opening::{FALLBACK_TIMEOUT, Phase};
 use super::recovery::{DeliveredBy, TimerRule};
@@ -30,7 +30,11 @@ impl Sender {
         if connection.opening.phase != Phase::Open || ack.ack > connection.snd_max {
             return;
         }
-        let before = (connection.scoreboard.delivered(), connection.scoreboard.lost());
+        let before = Before {
+            delivered: connection.scoreboard.delivered(),
+            lost: connection.scoreboard.lost(),
+            in_flight: connection.scoreboard.pipe(),
+        };
         if connection.scoreboard.detects_by_time() {
             connection.scoreboard.begin_ack(connection.retransmission.echo(ack.timestamp_echo));
         }
@@ -47,7 +51,7 @@ impl Sender {
     /// to the congestion control and counted, and a recovery that counts duplicates acts.
     // Not inlined: most acknowledgements report nothing, and their processing is faster without this code between.
     #[inline(never)]
-    fn take_reports(&mut self, now: Time, ack: &AckSegment, before: (u64, u64)) -> bool {
+    fn take_reports(&mut self, now: Time, ack: &AckSegment, before: Before) -> bool {
         let Sender { connection, recovery } = self;
         let by_time = connection.scoreboard.detects_by_time();
         let repeats = ack.ack == connection.snd_una
@@ -85,7 +89,7 @@ impl Sender {
         if is_duplicate {
             let mut is_taken = false;
             if by_time && connection.ecn.signals(ack.is_ece) {
-                let delivered = connection.scoreboard.delivered() - before.0;
+                let delivered = connection.scoreboard.delivered() - before.delivered;
                 is_taken = recovery.on_mark(&mut connection.access(now), delivered, false);
             }
             let grows = recovery.grows_on_reports()
@@ -107,7 +111,7 @@ impl Sender {
         false
     }
 
-    /// Processes an acknowledgement of new data. `before` is what was delivered and lost before it, in bytes.
+    /// Processes an acknowledgement of new data. 
     ///
     /// The order of the effects is part of the results:
     /// 1. The recovery, before any other component; one that is complete ends.
@@ -121,7 +125,7 @@ impl Sender {
     /// 7. A recovery that follows the ACK up, and the pacer.
     // Inlined, so that the ACK is built in registers where it is used.
     #[inline(always)]
-    fn on_new_ack(&mut self, now: Time, ack: &AckSegment, waited: Time, before: (u64, u64)) {
+    fn on_new_ack(&mut self, now: Time, ack: &AckSegment, waited: Time, before: Before) {
         let Sender { connection, recovery } = self;
         let news = recovery.on_new_ack(&mut connection.access(now), ack.ack);
         let context = connection.context(now);
@@ -135,9 +139,9 @@ impl Sender {
         }
         let is_cwnd_limited = connection.uses_window();
         let is_round_start = connection.begin_round(now, ack.ack);
-        let delivered = connection.scoreboard.delivered() - before.0;
+        let delivered = connection.scoreboard.delivered() - before.delivered;
         let (marks, is_signal) = connection.take_marks(ack, acked, delivered);
-        connection.scoreboard.take_rate_sample(rtt, connection.stats.rtt_min);
+        connection.take_rate_sample(rtt);
         if connection.scoreboard.has_sacked() && news.clears_reports {
             connection.scoreboard.clear_sacked();
         }
@@ -152,9 +156,10 @@ impl Sender {
             .with_rtt(rtt)
             .with_queueing(ack.queueing().map(|forward| Queueing { forward, backward: waited }))
             .with_delivered(delivered)
-            .with_lost(connection.scoreboard.lost() - before.1)
+            .with_lost(connection.scoreboard.lost() - before.lost)
             .with_rate(connection.scoreboard.rate_sample())
             .with_in_flight(real(connection.scoreboard.pipe()))
+            .with_prior_in_flight(real(before.in_flight))
             .with_round_start(is_round_start)
             .with_cwnd_limited(is_cwnd_limited)
             .with_marked(marks.bytes)

@@ -74,6 +74,17 @@ pub(super) struct Idle {
     pub(super) validation: Validation,
 }
 
+/// The connection before an ACK, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    /// Delivered since it began.
+    pub(super) delivered: u64,
+    /// Lost since it began.
+    pub(super) lost: u64,
+    /// In the network.
+    pub(super) in_flight: u64,
+}
+
 /// Round trips. A round ends with the acknowledgement of data sent after it began.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rounds {
@@ -146,7 +157,7 @@ macro_rules! context_of {
             .with_rtts($connection.retransmission.srtt_or_infinity(), $connection.stats.rtt_min);
         context.inflation = $connection.duplicates.inflation;
         context.loss_window = $connection.loss_window;
-        context.is_app_limited = $connection.limits.is_app_limited();
+        context.is_app_limited = $connection.limits.limits_samples(&$connection.scoreboard);
         context.in_flight = real($connection.scoreboard.pipe());
         context.delivered = $connection.scoreboard.delivered();
         context.lost = $connection.scoreboard.lost();
@@ -212,6 +223,7 @@ impl Connection {
         if params.recovery.is_of_linux() {
             scoreboard.examine_once();
             scoreboard.count_whole(mss);
+            scoreboard.sample_in_micros();
         }
         Connection {
             congestion,
@@ -236,7 +248,8 @@ impl Connection {
             timers: Timers::new(),
             retransmission: RetransmissionTimer::new(params, clock),
             pacer: Pacer::new(mechanisms.spike_suppression, &params.pacing, now)
-                .at_most(params.max_pacing_rate),
+                .at_most(params.max_pacing_rate)
+                .by_linux(params.recovery.is_of_linux()),
             opening: Opening::new(params.handshake, params.timer.times_requests(), now),
             idle: Idle {
                 restarts: params.idle_restart,
@@ -406,7 +419,16 @@ impl Connection {
         } else {
             self.limits.set_app_limited(!is_full && !has_data);
         }
-        if self.limits.is_app_limited() {
+    }
+
+    /// The application is about to write. By the rules of Linux, what it left unsent, or not, tells whether it limits the
+    /// sender (`tcp_rate_check_app_limited`).
+    pub(super) fn before_write(&mut self) {
+        let is_limited = self.limits.needs_news()
+            && self.send_queue.unsent(self.snd_max) < u64::from(self.mss)
+            && real(self.scoreboard.pipe()) + f64::from(self.mss) <= self.congestion.cwnd()
+            && self.scoreboard.next_lost().is_none();
+        if is_limited {
             self.scoreboard.on_app_limited();
         }
     }
@@ -462,25 +484,25 @@ impl Connection {
         }
     }
 
-    /// Reports a duplicate ACK to the congestion control. `before` is what was delivered and lost before it, in bytes.
+    /// Reports a duplicate ACK to the congestion control.
     #[inline]
     pub(super) fn announce_duplicate(
         &mut self,
         now: Time,
         ack: &AckSegment,
-        before: (u64, u64),
+        before: Before,
         rtt: Option<Time>,
         grows: bool,
     ) {
         let mut marks = Marks::default();
         if self.ecn.is_on() {
-            marks = self.ecn.on_duplicate(ack, self.scoreboard.delivered() - before.0, self.mss);
+            marks = self.ecn.on_duplicate(ack, self.scoreboard.delivered() - before.delivered, self.mss);
             self.scoreboard.on_marked(self.ecn.marked());
         }
-        self.scoreboard.take_rate_sample(rtt, self.stats.rtt_min);
+        self.take_rate_sample(rtt);
         let is_cwnd_limited = self.limits.is_cwnd_limited(&self.congestion);
         if grows {
-            let delivered = self.scoreboard.delivered() - before.0;
+            let delivered = self.scoreboard.delivered() - before.delivered;
             let event = Ack::new(self.snd_una, 0).with_delivered(delivered).with_rtt(rtt);
             let event = event.with_cwnd_limited(is_cwnd_limited).with_in_flight(real(self.scoreboard.pipe()));
             let event = event.with_marked(marks.bytes);
@@ -489,13 +511,14 @@ impl Connection {
             return;
         }
         self.congestion.on_duplicate_ack(|| {
-            let delivered = self.scoreboard.delivered() - before.0;
+            let delivered = self.scoreboard.delivered() - before.delivered;
             let duplicate = Ack::new(self.snd_una, 0)
                 .with_delivered(delivered)
-                .with_lost(self.scoreboard.lost() - before.1)
+                .with_lost(self.scoreboard.lost() - before.lost)
                 .with_rate(self.scoreboard.rate_sample())
                 .with_rtt(rtt)
                 .with_in_flight(real(self.scoreboard.pipe()))
+                .with_prior_in_flight(real(before.in_flight))
                 .with_cwnd_limited(is_cwnd_limited)
                 .with_marked(marks.bytes)
                 .with_marked_packets(marks.packets)
@@ -503,6 +526,15 @@ impl Connection {
                 .with_recovery(self.in_recovery);
             (context_of!(self, now), duplicate)
         });
+    }
+
+    /// Takes the sample of the delivery rate. Its interval is at least the minimum round-trip time: by the rules of Linux,
+    /// that which its detection of losses knows.
+    #[inline]
+    pub(super) fn take_rate_sample(&mut self, rtt: Option<Time>) {
+        let known = self.scoreboard.deliveries().filter(|_| self.scoreboard.takes_ranges_in_order());
+        let min_rtt = known.map_or(self.stats.rtt_min, |deliveries| deliveries.min_rtt().secs());
+        self.scoreboard.take_rate_sample(rtt, min_rtt);
     }
 
     /// Reports the state to the congestion control.

@@ -5,6 +5,7 @@
 //! acknowledged. In slow start, the window also limits the sender if more than half of it was in use, because a window
 //! that doubles is not used up at once. Linux has the same rules.
 
+use crate::scoreboard::Scoreboard;
 use dumbbell_cc::{Algorithm, WindowRules, WindowValidation};
 
 /// Use of the congestion window.
@@ -101,6 +102,16 @@ impl Limits {
     #[inline]
     pub(super) fn is_app_limited(&self) -> bool {
         self.is_app_limited
+    }
+
+    /// The same for samples of the delivery rate: by the rules of Linux, until what was in flight when the application wrote
+    /// is delivered.
+    #[inline]
+    pub(super) fn limits_samples(&self, scoreboard: &Scoreboard) -> bool {
+        match scoreboard.is_app_limited() {
+            Some(is_limited) if self.needs_news => is_limited,
+            _ => self.is_app_limited,
+        }
     }
 }
 

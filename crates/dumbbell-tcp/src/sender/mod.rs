@@ -89,6 +89,7 @@ impl Sender {
     /// The application writes `bytes` more; `u64::MAX` for unlimited data.
     pub fn write(&mut self, bytes: u64) {
         self.connection.limits.begin_write();
+        self.connection.before_write();
         self.connection.send_queue.write(bytes);
     }
 

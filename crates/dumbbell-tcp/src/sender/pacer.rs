@@ -8,6 +8,9 @@ use crate::config::{Pacing, PacingParams};
 use dumbbell_units::math::least;
 use dumbbell_units::{Rate, Time};
 
+/// Segments of a connection in Linux that take no space: all before the tenth.
+const FIRST_OF_LINUX: u64 = 9;
+
 /// Kinds of transmissions with different rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Urgency {
@@ -42,6 +45,10 @@ pub(super) struct Pacer {
     until: Time,
     /// When the last burst began, what is left of it in bytes, and by how much it was late.
     burst: (Time, f64, Time),
+    /// Rules of Linux, see [`Pacer::by_linux`]: segments that are sent without space.
+    linux: Option<u64>,
+    /// The next segment does not wait.
+    skips: bool,
     /// How a window is paced, if the congestion control has no rate.
     pub(super) of_window: Option<Box<PacingParams>>,
     /// Sets the rate if mechanism J is on.
@@ -64,6 +71,8 @@ impl Pacer {
             lead: Time::ZERO,
             until: Time::ZERO,
             burst: (Time::ZERO, 0.0, Time::ZERO),
+            linux: None,
+            skips: false,
             of_window,
             spike_suppression,
         }
@@ -75,6 +84,13 @@ impl Pacer {
             self.most = rate.0 as f64 / 8.0;
             self.set_rate(self.most, Release::Spread(0.0));
         }
+        self
+    }
+
+    /// The same with the rules of Linux, or not: the first nine segments take no space, spaces are whole nanoseconds, and a
+    /// timeout does not end the last one (`tcp_update_skb_after_send`).
+    pub(super) fn by_linux(mut self, is_linux: bool) -> Self {
+        self.linux = is_linux.then_some(FIRST_OF_LINUX);
         self
     }
 
@@ -117,7 +133,7 @@ impl Pacer {
     /// When the next transmission is allowed; `None` if it is allowed now.
     #[inline]
     pub(super) fn wait(&self, now: Time, urgency: Urgency) -> Option<Time> {
-        if now >= self.until {
+        if now >= self.until || self.skips {
             return None;
         }
         let at = self.next_departure();
@@ -128,8 +144,17 @@ impl Pacer {
     #[inline]
     pub(super) fn on_sent(&mut self, len: u32, now: Time, urgency: Urgency) {
         if self.per_byte > 0.0 && !self.is_exempt(urgency) {
+            self.skips = false;
             let len = f64::from(len);
-            let mut space = Time::from_secs(len * self.per_byte);
+            let mut space = match &mut self.linux {
+                None => Time::from_secs(len * self.per_byte),
+                Some(0) => Time((len * 1e9 / self.rate) as u64),
+                Some(unpaced) => {
+                    *unpaced -= 1;
+                    self.until = self.until.max(now);
+                    return;
+                }
+            };
             if let Release::Bursts { bytes, forgives } = self.release {
                 if !self.is_in_burst(now) {
                     // As in Linux, what follows nothing is late.
@@ -158,8 +183,13 @@ impl Pacer {
         left > 0.0 && began == now
     }
 
-    /// A timeout: nothing in the network can collide with the next segment.
+    /// A timeout: nothing in the network can collide with the next segment. In Linux, that one does not wait, and takes its
+    /// space after that of what was sent before.
     pub(super) fn release(&mut self) {
+        if self.linux.is_some() {
+            self.skips = true;
+            return;
+        }
         self.until = Time::ZERO;
         self.burst = (Time::ZERO, 0.0, Time::ZERO);
     }

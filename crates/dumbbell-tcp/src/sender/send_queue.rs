@@ -60,6 +60,11 @@ impl SendQueue {
         if len < self.held_below && snd_una < outstanding { 0 } else { len }
     }
 
+    /// Bytes written and not sent.
+    pub(super) fn unsent(&self, snd_max: u64) -> u64 {
+        self.written.saturating_sub(snd_max)
+    }
+
     /// True once everything written is acknowledged.
     pub(super) fn is_acknowledged(&self, snd_una: u64) -> bool {
         snd_una >= self.written

@@ -35,7 +35,7 @@ use crate::model::{Aggregation, Repair, follows_model};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, MARKED_FRACTION, PACING_GAIN};
 use crate::{
     Ack, Congestion, CongestionControl, Context, Control, LostSegment, ProbeInfo, RecoveryExit, Restart,
-    Setup, Signal, Undo,
+    SentSegment, Setup, Signal, Undo,
 };
 use bounds::Saved;
 use dumbbell_units::math::{least, real};
@@ -271,6 +271,16 @@ impl CongestionControl for Bbr3 {
 
 impl Control for Bbr3 {
     follows_model!();
+
+    fn on_initial_window(&mut self, cwnd: f64) {
+        self.cwnd = cwnd;
+    }
+
+    fn on_sent(&mut self, context: &Context, _sent: &SentSegment) {
+        if context.flight_size == 0.0 && context.is_app_limited {
+            self.restart_from_idle(context.now);
+        }
+    }
 
     fn send_quantum(&self) -> Option<f64> {
         self.params.bursts.then(|| self.burst(self.mss))

@@ -64,6 +64,7 @@ pub(super) fn set_tick(params: &mut TcpParams, tick: Time) {
     }
     match &mut params.congestion {
         AlgorithmSpec::Cubic(cubic) => cubic.tick = tick,
+        AlgorithmSpec::Bbr(bbr) => bbr.tick = tick,
         AlgorithmSpec::WestwoodLinux(westwood) => westwood.tick = tick,
         AlgorithmSpec::Bic(bic) => bic.tick = tick,
         AlgorithmSpec::Htcp(htcp) => htcp.tick = tick,
