@@ -20,6 +20,8 @@ const INFINITE_THRESHOLD: i64 = 0x7fff_ffff;
 /// Clock of the timers: ticks of Linux are counted from 300 s before the machine starts (`INITIAL_JIFFIES`), which is a second
 /// before the script begins.
 const CLOCK: HostClock = HostClock::At(Time(299_000_000_000));
+/// Seed of what the congestion control draws: BBR first cruises in the phase that the kernel of a script draws too.
+const DRAWS: u64 = 0;
 /// Calls without an effect on segments.
 const WITHOUT_EFFECT: [&str; 6] = ["bind", "listen", "setsockopt", "getsockopt", "fcntl", "poll"];
 /// Settings without an effect on what is modelled.
@@ -218,7 +220,7 @@ impl Simulator {
 
     /// The connection begins: the sender asks for it, or answers.
     fn open(&mut self) {
-        let random = Stream::new(1, 0, "script");
+        let random = Stream::new(DRAWS, 0, "script");
         self.sender = Some(Sender::new(&self.params, CLOCK, self.now, random));
         self.transmit();
     }

@@ -617,8 +617,7 @@ impl CongestionControl for Bbr {
             initial_window: setup.initial_window,
             target: ([-1.0; 6], 0.0),
             random: setup.random.clone(),
-            module: (params.form == Form::Linux)
-                .then(|| Box::new(linux::bbr::Bbr::new(params, setup))),
+            module: (params.form == Form::Linux).then(|| Box::new(linux::bbr::Bbr::new(params, setup))),
         };
         bbr.policer.since = setup.now;
         bbr.pace(bbr.initial_rate(0.001));

@@ -764,3 +764,228 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: f64 = 1000.0;
+    /// Segments per microsecond times 2^24: 50 per 40 ms are 20,971.52.
+    const BANDWIDTH: u64 = 20_971;
+
+    fn new() -> Bbr {
+        let reports = Reports { samples: true, states: true };
+        let setup = Setup::new(Time::ZERO, MSS, 10.0 * MSS).with_reports(reports);
+        Bbr::new(&BbrParams { tick: Time(1_000_000), ..BbrParams::linux() }, &setup)
+    }
+
+    fn at(micros: u64) -> Context {
+        Context::new(Time(micros * 1000), MSS).with_rtts(0.04, 0.04)
+    }
+
+    /// A flow that has filled a pipe of 50 segments, in a phase without probing.
+    fn full() -> Bbr {
+        let mut bbr = new();
+        bbr.on_open(&at(40_000));
+        bbr.bandwidth.update(0, BANDWIDTH as f64, 10);
+        (bbr.is_full, bbr.mode, bbr.phase, bbr.cwnd) = (true, Mode::ProbeBw, 2, 100);
+        bbr.numbers.extra_acked_gain = 0;
+        bbr.set_gains();
+        bbr
+    }
+
+    /// An acknowledgement of one of some segments delivered in an interval, whose first was sent after so many others.
+    fn acknowledge(bbr: &mut Bbr, micros: u64, prior: u64, interval: u64, in_flight: u64) {
+        let rate = RateSample::new((bbr.delivered + 1000) - 1000 * prior, Time(interval * 1000))
+            .with_prior_delivered(1000 * prior);
+        let ack = Ack::new(0, 1000).with_rtt(Some(Time(40_000_000))).with_rate(Some(&rate));
+        let ack = ack.with_in_flight(1000.0 * in_flight as f64);
+        bbr.on_ack(&at(micros), &ack.with_prior_in_flight(1000.0 * in_flight as f64 + 1000.0));
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_window_per_round_trip_time_of_the_handshake_in_whole_numbers() {
+        let mut bbr = new();
+        // 10 segments per millisecond: 167,772 of 2^24. Times 1000 bytes and 739 / 256: 484,312,101. 99 % of a million
+        // of that, by 2^24: 28,578,415 bytes per second.
+        assert_eq!(bbr.pacing_rate(), 28_578_415);
+        // The handshake took 100 ms: 1677, and 285,662 bytes per second.
+        bbr.on_open(&Context::new(Time(100_000_000), MSS).with_rtts(0.1, 0.1));
+        assert_eq!((bbr.pacing_rate(), bbr.min_rtt), (285_662, 100_000));
+        assert_eq!(bbr.burst(), 2);
+    }
+
+    #[test]
+    fn the_window_is_two_bdps_and_three_bursts_in_even_segments() {
+        let mut bbr = full();
+        // 20,971 * 40,000 / 2^24 = 49.9988, rounded up; twice that are 99.998. A burst has two segments.
+        assert_eq!((bbr.bdp(BANDWIDTH, 256), bbr.bdp(BANDWIDTH, 512), bbr.burst()), (50, 100, 2));
+        (0..10).for_each(|_| acknowledge(&mut bbr, 50_000, 0, 1_000_000, 60));
+        assert_eq!(bbr.cwnd(), 106);
+        // While it probes for bandwidth, two more.
+        bbr.phase = 0;
+        assert_eq!(bbr.inflight(256), 50 + 6 + 2);
+    }
+
+    #[test]
+    fn a_bandwidth_is_segments_per_microsecond_in_whole_numbers_and_limited_samples_only_raise_it() {
+        let mut bbr = new();
+        // 3 * 2^24 / 41,001 = 1227.57.
+        bbr.delivered = 2000;
+        acknowledge(&mut bbr, 41_001, 0, 41_001, 9);
+        assert_eq!((bbr.most(), bbr.rounds.delivered, bbr.rounds.count), (1227, 4, 1));
+        let mut limited = |delivered: u64| {
+            let rate = RateSample::new(delivered, Time(41_001_000)).with_prior_delivered(3000);
+            let rate = rate.with_app_limited(true);
+            bbr.on_ack(&at(60_000), &Ack::new(0, 1000).with_rate(Some(&rate)));
+            bbr.most()
+        };
+        assert_eq!([limited(2000), limited(4000)], [1227, 1636]);
+    }
+
+    #[test]
+    fn startup_doubles_until_three_rounds_grow_by_less_than_a_quarter() {
+        let mut bbr = new();
+        bbr.on_open(&at(40_000));
+        // Each round begins with data sent after the last one did: 2, 4 and then 4 segments in 40 ms.
+        let mut ends = Vec::new();
+        for (round, delivered) in [2, 4, 4, 4, 4].into_iter().enumerate() {
+            let prior = bbr.rounds.delivered - 1;
+            bbr.delivered += 1000 * (delivered - 1);
+            acknowledge(&mut bbr, 40_000 * (round as u64 + 2), prior, 40_000, 60);
+            ends.push((bbr.full_rounds, bbr.mode));
+        }
+        use Mode::{Drain, Startup};
+        assert_eq!(ends, [(0, Startup), (0, Startup), (1, Startup), (2, Startup), (3, Drain)]);
+        // 1677 * 40,000 / 2^24 = 3.998 segments, and three bursts of two at the rate of Startup.
+        assert_eq!((bbr.ssthresh(), bbr.pacing_gain, bbr.cwnd_gain), (Some(10), 88, 739));
+    }
+
+    #[test]
+    fn a_recovery_conserves_packets_for_a_round_and_its_end_restores_the_window() {
+        let mut bbr = full();
+        let sent = bbr.rounds.delivered;
+        acknowledge(&mut bbr, 50_000, 0, 1_000_000, 60);
+        let congestion = Congestion::new(Signal::FastRetransmit);
+        bbr.on_congestion(&at(51_000), &congestion);
+        bbr.on_state(SenderState::Recovery);
+        assert_eq!(bbr.cwnd(), 101);
+        // 57 in flight, and one delivered.
+        acknowledge(&mut bbr, 51_000, 0, 1_000_000, 57);
+        assert_eq!(bbr.cwnd(), 58);
+        // A loss in this round takes no more than what is in flight allows.
+        let rate = RateSample::new(1000, Time(1_000_000_000));
+        let ack = Ack::new(0, 1000).with_lost(2000).with_rate(Some(&rate)).with_in_flight(56_000.0);
+        bbr.on_ack(&at(52_000), &ack);
+        assert_eq!(bbr.cwnd(), 57);
+        // With the next round, it grows by what is delivered.
+        let prior = bbr.rounds.delivered;
+        acknowledge(&mut bbr, 92_000, prior, 1_000_000, 40);
+        assert_eq!((bbr.cwnd(), bbr.conserves_packets), (58, false));
+        bbr.on_state(SenderState::Open);
+        acknowledge(&mut bbr, 93_000, prior, 1_000_000, 40);
+        assert_eq!((bbr.cwnd(), sent), (102, 1));
+    }
+
+    #[test]
+    fn recoveries_in_a_row_are_one() {
+        let mut bbr = full();
+        bbr.on_congestion(&at(50_000), &Congestion::new(Signal::FastRetransmit));
+        bbr.on_state(SenderState::Recovery);
+        acknowledge(&mut bbr, 50_000, 0, 1_000_000, 30);
+        let prior = bbr.rounds.delivered;
+        acknowledge(&mut bbr, 90_000, prior, 1_000_000, 40);
+        // One acknowledgement ends it and begins another: nothing is restored or conserved.
+        bbr.on_state(SenderState::Open);
+        bbr.on_congestion(&at(91_000), &Congestion::new(Signal::FastRetransmit));
+        bbr.on_state(SenderState::Recovery);
+        acknowledge(&mut bbr, 91_000, prior, 1_000_000, 20);
+        assert_eq!((bbr.cwnd(), bbr.conserves_packets), (33, false));
+    }
+
+    #[test]
+    fn a_timeout_leaves_what_is_in_the_network_and_a_segment_and_forgets_the_full_bandwidth() {
+        let mut bbr = full();
+        bbr.full_bandwidth = 1000;
+        bbr.on_congestion(&at(300_000).with_loss_window(3000.0), &Congestion::new(Signal::Timeout));
+        bbr.on_state(SenderState::Loss);
+        assert_eq!((bbr.cwnd(), bbr.full_bandwidth, bbr.prior_cwnd), (3, 0, 100));
+        // A repetition does not replace the window that is restored.
+        bbr.on_repeated_timeout(&at(600_000).with_loss_window(1000.0));
+        assert_eq!((bbr.cwnd(), bbr.prior_cwnd), (1, 100));
+        // The least window is four segments, and the end of the repair restores the other.
+        acknowledge(&mut bbr, 640_000, 0, 1_000_000, 0);
+        assert_eq!(bbr.cwnd(), 4);
+        bbr.on_state(SenderState::Open);
+        acknowledge(&mut bbr, 641_000, 0, 1_000_000, 0);
+        assert_eq!(bbr.cwnd(), 101);
+    }
+
+    #[test]
+    fn only_a_lower_round_trip_time_begins_the_ten_seconds_of_the_minimum_again() {
+        let mut bbr = full();
+        acknowledge(&mut bbr, 5_000_000, 0, 9_000_000, 60);
+        assert_eq!((bbr.min_rtt, bbr.min_rtt_at), (40_000, 40));
+        // After 10,000 ticks nothing has changed; with the next one, the window is that of ProbeRTT.
+        acknowledge(&mut bbr, 10_040_999, 0, 12_000_000, 60);
+        assert_eq!(bbr.mode, Mode::ProbeBw);
+        acknowledge(&mut bbr, 10_041_000, 0, 12_000_000, 60);
+        assert_eq!((bbr.mode, bbr.cwnd(), bbr.probe_rtt_end), (Mode::ProbeRtt, 4, None));
+        // 200 ms from four segments in flight on, and a round.
+        acknowledge(&mut bbr, 10_100_000, 0, 12_000_000, 4);
+        let prior = bbr.rounds.delivered;
+        acknowledge(&mut bbr, 10_250_000, prior, 12_000_000, 4);
+        acknowledge(&mut bbr, 10_300_000, prior, 12_000_000, 4);
+        assert_eq!(bbr.mode, Mode::ProbeRtt);
+        acknowledge(&mut bbr, 10_301_000, prior, 12_000_000, 4);
+        assert_eq!((bbr.mode, bbr.cwnd() > 100), (Mode::ProbeBw, true));
+    }
+
+    #[test]
+    fn two_lossy_intervals_of_about_the_same_rate_show_a_policer() {
+        let mut bbr = full();
+        bbr.end_interval(1000);
+        assert!(!bbr.policer.is_found);
+        // An eighth more: the mean of both.
+        bbr.end_interval(1125);
+        assert_eq!((bbr.policer.is_found, bbr.bandwidth(), bbr.pacing_gain), (true, 1062, 256));
+        let mut bbr = full();
+        bbr.end_interval(1000);
+        bbr.end_interval(1126);
+        assert_eq!((bbr.policer.is_found, bbr.policer.bandwidth), (false, 1126));
+        // 4 kbit/s, which are 500 bytes per second, after the margin of 1 %: 8 of 2^24 are 472, and 9 are 531.
+        for (difference, is_found) in [(8, true), (9, false)] {
+            let mut slow = full();
+            slow.end_interval(10);
+            slow.end_interval(10 + difference);
+            assert_eq!(slow.policer.is_found, is_found, "{difference}");
+        }
+    }
+
+    #[test]
+    fn an_undo_restores_the_threshold_alone_if_it_was_larger() {
+        let mut bbr = full();
+        for (ssthresh, expected) in [(None, None), (Some(56), Some(75)), (Some(80), Some(80))] {
+            bbr.ssthresh = ssthresh;
+            bbr.on_undo(&Undo::new(Signal::Timeout, 30_000.0, 75_000.0));
+            assert_eq!((bbr.ssthresh(), bbr.cwnd()), (expected, 100));
+        }
+    }
+
+    #[test]
+    fn what_the_application_sends_from_idle_leaves_at_the_bandwidth() {
+        let mut bbr = full();
+        bbr.pacing_gain = 320;
+        bbr.set_pacing_rate(&at(50_000), 320);
+        // 20,971 * 1000 * 320 / 256, and 99 % of a million of that by 2^24: 1,546,828 bytes per second.
+        assert_eq!(bbr.pacing_rate(), 1_546_828);
+        for (context, rate) in [
+            (at(60_000), 1_546_828),
+            (at(60_000).with_app_limited(true).with_in_flight(1000.0), 1_546_828),
+            (at(60_000).with_app_limited(true), 1_237_462),
+        ] {
+            bbr.on_sent(&context);
+            assert_eq!(bbr.pacing_rate(), rate);
+        }
+    }
+}

@@ -294,6 +294,21 @@ mod tests {
     }
 
     #[test]
+    fn in_linux_an_interval_is_a_difference_of_whole_microseconds() {
+        let interval = |counts_micros: bool, min_rtt: f64| {
+            let mut rate = DeliveryRate::new(Time::ZERO);
+            rate.counts_micros = counts_micros;
+            rate.on_sent(Time(1_999), 1_000);
+            rate.on_acknowledged(1_000, Time(52_001));
+            rate.take_sample(None, min_rtt).map(|sample| sample.interval.0)
+        };
+        // From 1.999 to 52.001 us: 50.002 us, or from 1 to 52.
+        assert_eq!([interval(false, 0.0), interval(true, 0.0)], [Some(50_002), Some(51_000)]);
+        // As long as a minimum of 51.9 us, which is 51 there.
+        assert_eq!([interval(false, 51.9e-6), interval(true, 51.9e-6)], [None, Some(51_000)]);
+    }
+
+    #[test]
     fn a_report_delivers_once_and_a_retransmission_is_a_separate_transmission() {
         let mut rate = DeliveryRate::new(Time::ZERO);
         (0..3).for_each(|number| rate.on_sent(Time(number * MS), 1_000 * (number + 1)));

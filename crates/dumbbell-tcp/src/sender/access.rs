@@ -184,9 +184,17 @@ impl Access<'_> {
         &mut self.connection.timers
     }
 
-    /// Starts the timer of the timeout or of a probe, which expires at `at` whatever the timeout is.
+    /// By how much timers are later because of the pacer, in Linux.
+    #[inline]
+    pub(super) fn pacing_delay(&self) -> Time {
+        self.connection.pacing_delay(self.now)
+    }
+
+    /// Starts the timer of the timeout or of a probe, which expires at `at` whatever the timeout is, or in Linux later by the
+    /// wait of the pacer.
     #[inline]
     pub(super) fn set_timer(&mut self, kind: TimerKind, at: Time) {
+        let at = at + self.pacing_delay();
         self.connection.timers.set(kind, at);
         self.connection.retransmission.note_wait(at, at.since(self.now), kind == TimerKind::Probe);
     }

@@ -107,11 +107,14 @@ impl Sender {
             }
         } else if !repeats {
             connection.duplicates.count = 0;
+        } else if recovery.is_disordered().is_some() && connection.congestion.is_model_based() {
+            // Linux tells a model of every acknowledgement while data is outstanding (`tcp_cong_control`).
+            connection.announce_duplicate(now, ack, before, rtt, false);
         }
         false
     }
 
-    /// Processes an acknowledgement of new data. 
+    /// Processes an acknowledgement of new data.
     ///
     /// The order of the effects is part of the results:
     /// 1. The recovery, before any other component; one that is complete ends.

@@ -284,7 +284,14 @@ impl Connection {
     /// Starts or restarts the retransmission timer.
     #[inline]
     pub(super) fn restart_retransmission_timer(&mut self, now: Time) {
-        self.timers.set(TimerKind::Retransmission, self.retransmission.deadline(now));
+        let deadline = self.retransmission.deadline(now) + self.pacing_delay(now);
+        self.timers.set(TimerKind::Retransmission, deadline);
+    }
+
+    /// By how much timers are later because of the pacer, in Linux: whole ticks.
+    #[inline]
+    pub(super) fn pacing_delay(&self, now: Time) -> Time {
+        self.retransmission.whole_ticks(self.pacer.delay_of_linux(now))
     }
 
     /// Retransmits everything outstanding from the oldest segment on.
@@ -425,6 +432,7 @@ impl Connection {
     /// sender (`tcp_rate_check_app_limited`).
     pub(super) fn before_write(&mut self) {
         let is_limited = self.limits.needs_news()
+            && self.scoreboard.is_app_limited().is_some()
             && self.send_queue.unsent(self.snd_max) < u64::from(self.mss)
             && real(self.scoreboard.pipe()) + f64::from(self.mss) <= self.congestion.cwnd()
             && self.scoreboard.next_lost().is_none();
@@ -479,6 +487,7 @@ impl Connection {
         self.stats.segments_sent += 1;
         self.stats.bytes_sent += u64::from(len);
         self.idle.last_sent = now;
+        self.pacer.on_sent_of_linux(len, now);
         if !self.timers.is_set(TimerKind::Retransmission) {
             self.restart_retransmission_timer(now);
         }

@@ -143,6 +143,27 @@ impl Pacer {
     /// `len` bytes were sent.
     #[inline]
     pub(super) fn on_sent(&mut self, len: u32, now: Time, urgency: Urgency) {
+        if self.linux.is_none() {
+            self.take_space(len, now, urgency);
+        }
+    }
+
+    /// The same by the rules of Linux, before timers are set.
+    #[inline]
+    pub(super) fn on_sent_of_linux(&mut self, len: u32, now: Time) {
+        if self.linux.is_some() {
+            self.take_space(len, now, Urgency::Regular);
+        }
+    }
+
+    /// Time until the next departure, by which the timers of Linux are later (`tcp_pacing_delay`); otherwise zero.
+    #[inline]
+    pub(super) fn delay_of_linux(&self, now: Time) -> Time {
+        if self.linux.is_some() { self.until.since(now) } else { Time::ZERO }
+    }
+
+    #[inline]
+    fn take_space(&mut self, len: u32, now: Time, urgency: Urgency) {
         if self.per_byte > 0.0 && !self.is_exempt(urgency) {
             self.skips = false;
             let len = f64::from(len);
@@ -317,6 +338,28 @@ mod tests {
             pacer.on_sent(1_000, Time(ms * MS), Urgency::Regular);
             assert_eq!(pacer.next_departure(), Time((ms + 5) * MS));
         }
+    }
+
+    #[test]
+    fn in_linux_the_first_nine_segments_take_no_space_and_spaces_are_whole_nanoseconds() {
+        // 1,000 bytes at 300,000 bytes/s take 3,333,333.3 ns.
+        let mut pacer = Pacer::new(false, &Pacing::Off, Time::ZERO).by_linux(true);
+        pacer.set_rate(300_000.0, Release::Bursts { bytes: 1_000.0, forgives: true });
+        let mut departures = Vec::new();
+        for _ in 0..10 {
+            assert_eq!(pacer.wait(Time(MS), Urgency::Regular), None);
+            pacer.on_sent(1_000, Time(MS), Urgency::Regular);
+            pacer.on_sent_of_linux(1_000, Time(MS));
+            departures.push(pacer.next_departure().0);
+        }
+        assert_eq!(departures[..9], [MS; 9]);
+        assert_eq!(departures[9], 4_333_333);
+        assert_eq!(pacer.delay_of_linux(Time(2 * MS)), Time(2_333_333));
+        // What a timeout sends again does not wait, and takes its space after the others.
+        pacer.release();
+        assert_eq!(pacer.wait(Time(2 * MS), Urgency::Regular), None);
+        pacer.on_sent_of_linux(1_000, Time(2 * MS));
+        assert_eq!(pacer.wait(Time(2 * MS), Urgency::Regular), Some(Time(7_666_666)));
     }
 
     #[test]

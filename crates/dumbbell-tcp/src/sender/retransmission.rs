@@ -109,6 +109,15 @@ impl RetransmissionTimer {
         self.estimator.deadline(now)
     }
 
+    /// This time in whole ticks of the timer's clock, if it has one.
+    #[inline]
+    pub(super) fn whole_ticks(&self, time: Time) -> Time {
+        if time == Time::ZERO {
+            return time;
+        }
+        self.estimator.tick().map_or(time, |tick| Time(time.0 / tick.0.max(1) * tick.0))
+    }
+
     /// The timeout with its back-off.
     #[inline]
     pub(super) fn timeout(&self) -> Time {

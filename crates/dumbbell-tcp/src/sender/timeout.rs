@@ -30,6 +30,7 @@ impl Sender {
     }
 
     fn on_retransmission_timeout(&mut self, now: Time) {
+        let kind = TimerKind::Retransmission;
         if self.connection.probes_window() {
             return;
         }
@@ -62,7 +63,7 @@ impl Sender {
             }
             connection.go_back(Cause::Timeout);
         }
-        connection.restart_retransmission_timer(now);
+        connection.timers.set(kind, connection.retransmission.deadline(now));
         connection.take_pacing_rate();
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::common::{self, CLOCK, MSS};
 use dumbbell_cc::{Ack, Congestion, Context, Control, ExternalControl, RateSample};
-use dumbbell_tcp::{AckSegment, Receiver};
+use dumbbell_tcp::{AckSegment, Receiver, Sender};
 use dumbbell_units::Time;
 use serde_json::json;
 use std::collections::VecDeque;
@@ -170,4 +170,32 @@ fn data_sent_after_the_application_paused_gives_limited_samples() {
     let limited: Vec<bool> =
         reports.lock().unwrap().iter().map(|ack| ack.rate.expect("a sample").is_app_limited).collect();
     assert_eq!(limited, [false, false, true, true]);
+}
+
+#[test]
+fn in_linux_data_is_limited_by_an_application_that_had_nothing_unsent_when_it_wrote() {
+    let rules = json!({ "rules": "linux", "mss": "1000 bytes", "handshake": false });
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let control = Fixed { window: (4 * MSS) as f64, pace: None, reports: Arc::clone(&reports) };
+    let mut sender = common::external(&rules, control);
+    let acknowledge = |sender: &mut Sender, ms: u64, segments: u64| {
+        sender.on_ack(Time(ms * 1_000_000), &AckSegment::of(segments * MSS), Time::ZERO);
+        common::poll(sender, Time(ms * 1_000_000)).len()
+    };
+    // Nothing was unsent before the first write: what is in flight until that is delivered is limited.
+    sender.write(5 * MSS);
+    assert_eq!(common::poll(&mut sender, Time::ZERO).len(), 4);
+    // The window is full, and a segment waits: the second write does not limit.
+    sender.write(MSS);
+    assert_eq!([acknowledge(&mut sender, 100, 1), acknowledge(&mut sender, 101, 2)], [1, 1]);
+    // Everything was sent and the window has room: the third one limits.
+    assert_eq!(acknowledge(&mut sender, 102, 3), 0);
+    sender.write(MSS);
+    assert_eq!(common::poll(&mut sender, Time(102_000_000)).len(), 1);
+    for (ms, segments) in [(103, 4), (200, 5), (201, 6), (202, 7)] {
+        acknowledge(&mut sender, ms, segments);
+    }
+    let limited: Vec<bool> =
+        reports.lock().unwrap().iter().map(|ack| ack.rate.expect("a sample").is_app_limited).collect();
+    assert_eq!(limited, [true, true, true, true, false, false, true]);
 }

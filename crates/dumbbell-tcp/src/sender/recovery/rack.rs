@@ -293,7 +293,7 @@ impl Rack {
             connection.timers().stop(TimerKind::Probe);
             return;
         }
-        let latest = connection.timers().deadline(TimerKind::Retransmission);
+        let latest = connection.timers().deadline(TimerKind::Retransmission) - connection.pacing_delay();
         let at = (connection.now() + self.probe_timeout(connection)).min(latest);
         connection.set_timer(TimerKind::Probe, at);
     }
@@ -522,7 +522,11 @@ impl LossRecovery for Rack {
             }
             return Some(segment);
         }
-        if let ForwardRecovery::Probing(rest) = &mut self.forward {
+        let probes = matches!(self.forward, ForwardRecovery::Probing(_))
+            && (!is_linux(&self.rules) || self.probes_with_new_data(connection));
+        if let ForwardRecovery::Probing(rest) = &mut self.forward
+            && probes
+        {
             *rest = rest.checked_sub(1)?;
             return connection.poll_new();
         }
@@ -533,15 +537,16 @@ impl LossRecovery for Rack {
         let lost = if self.machine.holds_back { None } else { connection.scoreboard_mut().next_lost() };
         let segment = match lost {
             Some(index) => {
-                if index == 0 && is_linux(&self.rules) && !connection.timers().is_set(TimerKind::Reordering) {
-                    connection.restart_retransmission_timer();
-                }
                 let now = connection.stamped(connection.now());
                 self.machine.on_resent(now);
                 if let Some(reaction) = &mut self.reaction {
                     reaction.on_resent(now);
                 }
-                connection.send_again(index)
+                let segment = connection.send_again(index);
+                if index == 0 && is_linux(&self.rules) && !connection.timers().is_set(TimerKind::Reordering) {
+                    connection.restart_retransmission_timer();
+                }
+                segment
             }
             None => {
                 let segment = connection.poll_new()?;

@@ -50,6 +50,8 @@ pub(super) struct StateMachine {
     /// Time of the first retransmission since the state was Open and nothing retransmitted was outstanding
     /// (`retrans_stamp`).
     first_resent: Time,
+    /// When the acknowledgement arrived after which new data is sent to see whether a timeout was spurious.
+    probes_at: Time,
     /// The state that the congestion control was told last.
     told: SenderState,
 }
@@ -65,6 +67,7 @@ impl StateMachine {
             lost_before: 0,
             is_disordered: false,
             first_resent: Time::NEVER,
+            probes_at: Time::ZERO,
             told: SenderState::Open,
         }
     }
@@ -304,6 +307,7 @@ impl Rack {
             let has_new = self.forward != ForwardRecovery::Idle && connection.unsent_segment() > 0;
             let is_partial = is_advance && !is_recovered;
             let finding = self.forward.on_ack(self.rules.frto, original <= self.recover, is_partial, has_new);
+            self.machine.probes_at = connection.now();
             if finding == Finding::IsSpurious {
                 self.undo_of_linux(connection, true);
             }
@@ -313,6 +317,19 @@ impl Rack {
             self.forward = ForwardRecovery::Idle;
             self.window.on_recovery_repaired();
         }
+    }
+
+    /// True if new data is sent to see whether a timeout was spurious: with the acknowledgement that lets it. When the pacer
+    /// lets segments leave later, what is lost comes first (`tcp_tsq_write`); if it has held back the new data as well, the
+    /// timeout was not spurious (`tcp_xmit_recovery`).
+    pub(super) fn probes_with_new_data(&mut self, connection: &Access<'_>) -> bool {
+        if connection.now() == self.machine.probes_at || connection.congestion().pacing_rate().is_none() {
+            return true;
+        }
+        if connection.snd_max() <= self.recover {
+            self.forward = ForwardRecovery::Idle;
+        }
+        false
     }
 
     /// Everything that was retransmitted arrived twice (`tcp_try_undo_dsack`).
@@ -366,7 +383,7 @@ impl Rack {
         connection.timers().stop(TimerKind::Probe);
         connection.set_in_loss(false);
         self.forward = ForwardRecovery::Idle;
-        self.must_send = true;
+        self.must_send = !connection.congestion().is_model_based();
         if connection.in_cwr() {
             // The reduction goes on, and an undo does not restore what a mark has reduced.
             connection.set_in_cwr(false);
@@ -509,7 +526,8 @@ impl Rack {
         let probe = now + self.probe_timeout(connection);
         let probe = if latest > now { probe.min(latest) } else { probe };
         connection.set_timer(TimerKind::Probe, probe);
-        if connection.timers().deadline(TimerKind::Retransmission) <= probe {
+        let due = connection.timers().deadline(TimerKind::Probe);
+        if connection.timers().deadline(TimerKind::Retransmission) <= due {
             // The probe takes the place of the timeout.
             connection.set_timer(TimerKind::Retransmission, probe);
         }
