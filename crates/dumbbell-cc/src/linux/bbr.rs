@@ -806,9 +806,9 @@ mod tests {
     #[test]
     fn the_rate_is_that_of_the_window_per_round_trip_time_of_the_handshake_in_whole_numbers() {
         let mut bbr = new();
-        // 10 segments per millisecond: 167,772 of 2^24. Times 1000 bytes and 739 / 256: 484,312,101. 99 % of a million
-        // of that, by 2^24: 28,578,415 bytes per second.
-        assert_eq!(bbr.pacing_rate(), 28_578_415);
+        // 10 segments per millisecond: 167,772 of 2^24. Times 1000 bytes and 739 / 256: 484,310,578. 99 % of a million
+        // of that, by 2^24: 28,578,488 bytes per second.
+        assert_eq!(bbr.pacing_rate(), 28_578_488);
         // The handshake took 100 ms: 1677, and 285,662 bytes per second.
         bbr.on_open(&Context::new(Time(100_000_000), MSS).with_rtts(0.1, 0.1));
         assert_eq!((bbr.pacing_rate(), bbr.min_rtt), (285_662, 100_000));
@@ -845,6 +845,7 @@ mod tests {
 
     #[test]
     fn startup_doubles_until_three_rounds_grow_by_less_than_a_quarter() {
+        use Mode::{Drain, Startup};
         let mut bbr = new();
         bbr.on_open(&at(40_000));
         // Each round begins with data sent after the last one did: 2, 4 and then 4 segments in 40 ms.
@@ -855,7 +856,6 @@ mod tests {
             acknowledge(&mut bbr, 40_000 * (round as u64 + 2), prior, 40_000, 60);
             ends.push((bbr.full_rounds, bbr.mode));
         }
-        use Mode::{Drain, Startup};
         assert_eq!(ends, [(0, Startup), (0, Startup), (1, Startup), (2, Startup), (3, Drain)]);
         // 1677 * 40,000 / 2^24 = 3.998 segments, and three bursts of two at the rate of Startup.
         assert_eq!((bbr.ssthresh(), bbr.pacing_gain, bbr.cwnd_gain), (Some(10), 88, 739));
@@ -864,7 +864,6 @@ mod tests {
     #[test]
     fn a_recovery_conserves_packets_for_a_round_and_its_end_restores_the_window() {
         let mut bbr = full();
-        let sent = bbr.rounds.delivered;
         acknowledge(&mut bbr, 50_000, 0, 1_000_000, 60);
         let congestion = Congestion::new(Signal::FastRetransmit);
         bbr.on_congestion(&at(51_000), &congestion);
@@ -874,7 +873,7 @@ mod tests {
         acknowledge(&mut bbr, 51_000, 0, 1_000_000, 57);
         assert_eq!(bbr.cwnd(), 58);
         // A loss in this round takes no more than what is in flight allows.
-        let rate = RateSample::new(1000, Time(1_000_000_000));
+        let rate = RateSample::new(3000, Time(1_000_000_000));
         let ack = Ack::new(0, 1000).with_lost(2000).with_rate(Some(&rate)).with_in_flight(56_000.0);
         bbr.on_ack(&at(52_000), &ack);
         assert_eq!(bbr.cwnd(), 57);
@@ -884,7 +883,7 @@ mod tests {
         assert_eq!((bbr.cwnd(), bbr.conserves_packets), (58, false));
         bbr.on_state(SenderState::Open);
         acknowledge(&mut bbr, 93_000, prior, 1_000_000, 40);
-        assert_eq!((bbr.cwnd(), sent), (102, 1));
+        assert_eq!(bbr.cwnd(), 102);
     }
 
     #[test]
@@ -977,12 +976,12 @@ mod tests {
         let mut bbr = full();
         bbr.pacing_gain = 320;
         bbr.set_pacing_rate(&at(50_000), 320);
-        // 20,971 * 1000 * 320 / 256, and 99 % of a million of that by 2^24: 1,546,828 bytes per second.
-        assert_eq!(bbr.pacing_rate(), 1_546_828);
+        // 20,971 * 1000 * 320 / 256, and 99 % of a million of that by 2^24: 1,546,836 bytes per second.
+        assert_eq!(bbr.pacing_rate(), 1_546_836);
         for (context, rate) in [
-            (at(60_000), 1_546_828),
-            (at(60_000).with_app_limited(true).with_in_flight(1000.0), 1_546_828),
-            (at(60_000).with_app_limited(true), 1_237_462),
+            (at(60_000), 1_546_836),
+            (at(60_000).with_app_limited(true).with_in_flight(1000.0), 1_546_836),
+            (at(60_000).with_app_limited(true), 1_237_469),
         ] {
             bbr.on_sent(&context);
             assert_eq!(bbr.pacing_rate(), rate);

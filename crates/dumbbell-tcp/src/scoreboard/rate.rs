@@ -230,9 +230,8 @@ impl DeliveryRate {
             self.app_limited_until = 0;
         }
         let newest = self.newest.take()?;
-        let elapsed = |from: Time, until: Time| match self.counts_micros {
-            true => whole_micros(until).since(whole_micros(from)),
-            false => until.since(from),
+        let elapsed = |from: Time, until: Time| {
+            if self.counts_micros { whole_micros(until).since(whole_micros(from)) } else { until.since(from) }
         };
         let send_elapsed = elapsed(newest.first_sent_at, newest.sent_at);
         let ack_elapsed = elapsed(newest.delivered_at, self.delivered_at);
