@@ -9,9 +9,10 @@
 //! policer where losses show one, conserves packets in the first round of a recovery, and starts the cycle of gains in
 //! a random phase.
 //!
-//! Where it departs from the kernel: quantities are real numbers, not integers with a scale. Segments leave one by one
-//! unless `bursts` is set; the window provides for the kernel's bursts in any case. Losses that a recovery infers when it
-//! begins count with the next ACK. It does not react to marks, so its packets are not ECN-capable.
+//! With `form = "linux"`, it is the module of the kernel in whole numbers. Where it departs from the kernel otherwise:
+//! quantities are real numbers, not integers with a scale. Segments leave one by one unless `bursts` is set; the window
+//! provides for the kernel's bursts in any case. Losses that a recovery infers when it begins count with the next ACK. It
+//! does not react to marks, so its packets are not ECN-capable.
 
 use crate::delivery::{Rounds, WindowedMax};
 use crate::linux::{self, Form};
