@@ -257,10 +257,16 @@ impl Scoreboard {
         }
     }
 
-    /// True if what is sent now counts as limited by the application; `None` without samples of the delivery rate.
+    /// True if delivery rates are sampled, whoever it is for.
+    pub fn samples_rate(&self) -> bool {
+        self.rate.is_some()
+    }
+
+    /// True if what is sent now counts as limited by the application; `None` if the congestion control gets no samples of
+    /// the delivery rate.
     #[inline]
     pub fn is_app_limited(&self) -> Option<bool> {
-        self.rate.as_ref().map(|rate| rate.is_app_limited())
+        self.rate.as_ref().and_then(|rate| rate.is_app_limited())
     }
 
     /// The application limits the sender.

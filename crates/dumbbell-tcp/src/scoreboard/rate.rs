@@ -86,9 +86,9 @@ impl DeliveryRate {
         self.counts_micros = true;
     }
 
-    /// True if what is sent now counts as limited by the application.
-    pub fn is_app_limited(&self) -> bool {
-        self.app_limited_until > 0
+    /// True if what is sent now counts as limited by the application; `None` if the congestion control gets no samples.
+    pub fn is_app_limited(&self) -> Option<bool> {
+        (!self.is_observed).then_some(self.app_limited_until > 0)
     }
 
     /// The same with samples that the congestion control does not get.

@@ -179,14 +179,19 @@ fn first_windows(params: &TcpParams) -> (f64, f64) {
     }
 }
 
-/// A scoreboard that keeps what delivery-rate samples and the detection of losses by time need.
-fn scoreboard_for(samples_rate: bool, detects_by_time: bool, now: Time) -> Scoreboard {
+/// A scoreboard that keeps what delivery-rate samples and the recovery need.
+fn scoreboard_for(samples_rate: bool, params: &TcpParams, now: Time) -> Scoreboard {
     let mut scoreboard = Scoreboard::default();
     if samples_rate {
         scoreboard.sample_rate(now);
     }
-    if detects_by_time {
+    if params.recovery.properties().detects_by_time {
         scoreboard.detect_by_time();
+    }
+    if params.recovery.is_of_linux() {
+        scoreboard.examine_once();
+        scoreboard.count_whole(params.mss.0 as u32);
+        scoreboard.sample_in_micros();
     }
     scoreboard
 }
@@ -219,12 +224,7 @@ impl Connection {
             .with_random(random);
         let congestion = control(&setup);
         let ecn = EcnFeedback::new(params.ecn, congestion.reacts_to_marks());
-        let mut scoreboard = scoreboard_for(congestion.uses_rate_samples(), recovery.detects_by_time, now);
-        if params.recovery.is_of_linux() {
-            scoreboard.examine_once();
-            scoreboard.count_whole(mss);
-            scoreboard.sample_in_micros();
-        }
+        let scoreboard = scoreboard_for(congestion.uses_rate_samples(), params, now);
         Connection {
             congestion,
             mss,
@@ -432,7 +432,7 @@ impl Connection {
     /// sender (`tcp_rate_check_app_limited`).
     pub(super) fn before_write(&mut self) {
         let is_limited = self.limits.needs_news()
-            && self.scoreboard.is_app_limited().is_some()
+            && self.scoreboard.samples_rate()
             && self.send_queue.unsent(self.snd_max) < u64::from(self.mss)
             && real(self.scoreboard.pipe()) + f64::from(self.mss) <= self.congestion.cwnd()
             && self.scoreboard.next_lost().is_none();
