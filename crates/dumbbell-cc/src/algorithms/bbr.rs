@@ -15,6 +15,7 @@
 //! does not react to marks, so its packets are not ECN-capable.
 
 use crate::delivery::{Rounds, WindowedMax};
+use crate::linux::bbr::{Numbers, gain};
 use crate::linux::{self, Form};
 use crate::model::{Aggregation, Repair, follows_model, quantum};
 use crate::probes::{BANDWIDTH, BASE_RTT, EXTRA_ACKED, PACING_GAIN};
@@ -104,6 +105,41 @@ impl BbrParams {
     /// The kernel's, with its bursts, its chained recoveries and its whole numbers.
     pub fn linux() -> Self {
         BbrParams { bursts: true, chains_recoveries: true, form: Form::Linux, ..Self::default() }
+    }
+
+    /// The module of Linux with these parameters in whole numbers.
+    pub(crate) fn module(&self, setup: &Setup) -> linux::bbr::Bbr {
+        let clock = linux::Clock::new(self.tick);
+        let numbers = Numbers {
+            startup_gain: gain(self.startup_gain),
+            drain_gain: gain(self.drain_gain),
+            cwnd_gain: gain(self.cwnd_gain),
+            up_gain: gain(self.up_gain),
+            down_gain: gain(self.down_gain),
+            phases: self.phases,
+            random_phases: self.random_phases.min(self.phases - 1),
+            bandwidth_rounds: self.bandwidth_rounds,
+            min_rtt_window: clock.of(self.min_rtt_window),
+            probe_rtt_duration: clock.of(self.probe_rtt_duration),
+            min_window: linux::whole(self.min_window),
+            paced: linux::whole((100.0 * (1.0 - self.pacing_margin)).round()),
+            full_growth: gain(self.full_growth),
+            full_rounds: self.full_rounds,
+            policer: self.policer,
+            policer_rounds: self.policer_rounds,
+            policer_loss: gain(self.policer_loss),
+            policer_ratio: gain(self.policer_ratio),
+            policer_difference: self.policer_difference.0 / 8,
+            policer_use: self.policer_use,
+            extra_acked_gain: gain(self.extra_acked_gain),
+            extra_acked_rounds: self.extra_acked_rounds,
+            extra_acked_limit: self.extra_acked_limit.0 / 1000,
+            bursts_per_second: (1_000_000_000 + self.burst_time.0 / 2) / self.burst_time.0.max(1),
+            burst_bytes: self.burst_bytes.0,
+            burst_rate: self.burst_rate.0 / 8,
+            burst_budget: linux::whole(self.burst_budget),
+        };
+        linux::bbr::Bbr::new(numbers, clock, setup)
     }
 }
 
@@ -618,7 +654,7 @@ impl CongestionControl for Bbr {
             initial_window: setup.initial_window,
             target: ([-1.0; 6], 0.0),
             random: setup.random.clone(),
-            module: (params.form == Form::Linux).then(|| Box::new(linux::bbr::Bbr::new(params, setup))),
+            module: (params.form == Form::Linux).then(|| Box::new(params.module(setup))),
         };
         bbr.policer.since = setup.now;
         bbr.pace(bbr.initial_rate(0.001));

@@ -8,7 +8,6 @@
 //! not with the first segment. Segments that are not full count by their bytes.
 
 use super::{Clock, micros, whole};
-use crate::algorithms::bbr::BbrParams;
 use crate::delivery::{Rounds, WindowedMax};
 use crate::setup::Reports;
 use crate::{Ack, Congestion, Context, RateSample, SenderState, Setup, Signal, Undo};
@@ -39,78 +38,44 @@ pub enum Mode {
 
 /// The parameters in whole numbers.
 #[derive(Clone, Debug)]
-struct Numbers {
-    startup_gain: u64,
-    drain_gain: u64,
-    cwnd_gain: u64,
-    up_gain: u64,
-    down_gain: u64,
-    phases: u64,
-    random_phases: u64,
-    bandwidth_rounds: u64,
+pub struct Numbers {
+    pub startup_gain: u64,
+    pub drain_gain: u64,
+    pub cwnd_gain: u64,
+    pub up_gain: u64,
+    pub down_gain: u64,
+    pub phases: u64,
+    pub random_phases: u64,
+    pub bandwidth_rounds: u64,
     /// Ticks.
-    min_rtt_window: u64,
-    probe_rtt_duration: u64,
-    min_window: u64,
+    pub min_rtt_window: u64,
+    pub probe_rtt_duration: u64,
+    pub min_window: u64,
     /// Percent of the bandwidth.
-    paced: u64,
-    full_growth: u64,
-    full_rounds: u64,
-    policer: bool,
-    policer_rounds: u64,
-    policer_loss: u64,
-    policer_ratio: u64,
+    pub paced: u64,
+    pub full_growth: u64,
+    pub full_rounds: u64,
+    pub policer: bool,
+    pub policer_rounds: u64,
+    pub policer_loss: u64,
+    pub policer_ratio: u64,
     /// Bytes per second.
-    policer_difference: u64,
-    policer_use: u64,
-    extra_acked_gain: u64,
-    extra_acked_rounds: u64,
+    pub policer_difference: u64,
+    pub policer_use: u64,
+    pub extra_acked_gain: u64,
+    pub extra_acked_rounds: u64,
     /// Microseconds.
-    extra_acked_limit: u64,
-    bursts_per_second: u64,
-    burst_bytes: u64,
+    pub extra_acked_limit: u64,
+    pub bursts_per_second: u64,
+    pub burst_bytes: u64,
     /// Bytes per second.
-    burst_rate: u64,
-    burst_budget: u64,
+    pub burst_rate: u64,
+    pub burst_budget: u64,
 }
 
 /// A factor in 256ths.
-fn gain(factor: f64) -> u64 {
+pub fn gain(factor: f64) -> u64 {
     whole((factor * UNIT as f64).round())
-}
-
-impl Numbers {
-    fn of(params: &BbrParams, clock: Clock) -> Self {
-        Numbers {
-            startup_gain: gain(params.startup_gain),
-            drain_gain: gain(params.drain_gain),
-            cwnd_gain: gain(params.cwnd_gain),
-            up_gain: gain(params.up_gain),
-            down_gain: gain(params.down_gain),
-            phases: params.phases,
-            random_phases: params.random_phases.min(params.phases - 1),
-            bandwidth_rounds: params.bandwidth_rounds,
-            min_rtt_window: clock.of(params.min_rtt_window),
-            probe_rtt_duration: clock.of(params.probe_rtt_duration),
-            min_window: whole(params.min_window),
-            paced: whole((100.0 * (1.0 - params.pacing_margin)).round()),
-            full_growth: gain(params.full_growth),
-            full_rounds: params.full_rounds,
-            policer: params.policer,
-            policer_rounds: params.policer_rounds,
-            policer_loss: gain(params.policer_loss),
-            policer_ratio: gain(params.policer_ratio),
-            policer_difference: params.policer_difference.0 / 8,
-            policer_use: params.policer_use,
-            extra_acked_gain: gain(params.extra_acked_gain),
-            extra_acked_rounds: params.extra_acked_rounds,
-            extra_acked_limit: params.extra_acked_limit.0 / 1000,
-            bursts_per_second: (1_000_000_000 + params.burst_time.0 / 2) / params.burst_time.0.max(1),
-            burst_bytes: params.burst_bytes.0,
-            burst_rate: params.burst_rate.0 / 8,
-            burst_budget: whole(params.burst_budget),
-        }
-    }
 }
 
 /// The search for a policer, whose rate is the long-term bandwidth.
@@ -197,10 +162,11 @@ fn smoothed(context: &Context) -> Option<u64> {
 }
 
 impl Bbr {
-    pub fn new(params: &BbrParams, setup: &Setup) -> Self {
-        let clock = Clock::new(params.tick);
+    /// With these parameters and this clock.
+    pub fn new(numbers: Numbers, clock: Clock, setup: &Setup) -> Self {
+        let startup_gain = numbers.startup_gain;
         let mut bbr = Bbr {
-            numbers: Numbers::of(params, clock),
+            numbers,
             clock,
             reports: setup.reports,
             random: setup.random.clone(),
@@ -211,8 +177,8 @@ impl Bbr {
             mode: Mode::Startup,
             phase: 0,
             phase_began: 0,
-            pacing_gain: gain(params.startup_gain),
-            cwnd_gain: gain(params.startup_gain),
+            pacing_gain: startup_gain,
+            cwnd_gain: startup_gain,
             rounds: Rounds::default(),
             round_end: 1,
             is_round_start: false,
@@ -768,6 +734,7 @@ impl Bbr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithms::bbr::BbrParams;
 
     const MSS: f64 = 1000.0;
     /// Segments per microsecond times 2^24: 50 per 40 ms are 20,971.52.
@@ -776,7 +743,8 @@ mod tests {
     fn new() -> Bbr {
         let reports = Reports { samples: true, states: true };
         let setup = Setup::new(Time::ZERO, MSS, 10.0 * MSS).with_reports(reports);
-        Bbr::new(&BbrParams { tick: Time(1_000_000), ..BbrParams::linux() }, &setup)
+        let params = BbrParams { tick: Time(1_000_000), ..BbrParams::linux() };
+        params.module(&setup)
     }
 
     fn at(micros: u64) -> Context {
