@@ -19,6 +19,7 @@ use dumbbell_net::queues::pie::DelayMeasure;
 use dumbbell_net::{ImpairmentSpec, LinkSpec, QueueSpec, SourceSpec};
 use dumbbell_sim::flows::FlowSpec;
 use dumbbell_sim::{LinkOutcome, Scenario};
+use dumbbell_tcp::config::DelayForm;
 use dumbbell_tcp::rtt::TimerSpec;
 use dumbbell_tcp::{DelayedAck, RecoverySpec, TcpParams};
 use dumbbell_units::spec::{Field, Node};
@@ -49,6 +50,7 @@ const OF_TIMES: &[Exception] = &[
         replace: |scenario| {
             of_tcp(scenario, |tcp| {
                 if let DelayedAck::On(delayed) = &mut tcp.delayed_ack {
+                    delayed.form = DelayForm::Plain;
                     (delayed.quick_again, delayed.quick_growing) = (false, false);
                 }
             })

@@ -9,6 +9,7 @@ use dumbbell_net::{ImpairmentSpec, LinkSpec, QueueSpec};
 use dumbbell_sim::flows::{FlowSpec, Start};
 use dumbbell_sim::{Outcome, Scenario};
 use dumbbell_tcp::rtt::TimerSpec;
+use dumbbell_tcp::config::DelayForm;
 use dumbbell_tcp::{DelayedAck, RecoverySpec};
 use dumbbell_units::Time;
 
@@ -139,7 +140,7 @@ fn ticks(flow: &FlowSpec) -> Vec<u64> {
         _ => Time::ZERO,
     };
     let receiver = match &tcp.0.delayed_ack {
-        DelayedAck::On(delayed) if delayed.quick_growing => Time(1_000_000),
+        DelayedAck::On(delayed) if delayed.form == DelayForm::Linux => Time(4_000_000),
         _ => Time::ZERO,
     };
     [timer, delayed, reordering, growth, wheel, receiver]

@@ -87,6 +87,11 @@ pub fn minimize(conditions: &Conditions, mut differs: impl FnMut(&Conditions) ->
         candidate.lost_acks.remove(number);
         take(&mut least, candidate);
     }
+    for at in (0..conditions.arriving.len()).rev() {
+        let mut candidate = least.clone();
+        candidate.arriving.remove(at);
+        take(&mut least, candidate);
+    }
     while let Some(&(_, bytes)) = least.writes.last() {
         let mut candidate = least.clone();
         if bytes > SMALLEST_WRITE {

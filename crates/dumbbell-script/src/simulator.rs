@@ -127,8 +127,10 @@ impl Simulator {
             // What the congestion control asks for.
             feedback => feedback,
         };
+        let mut receiver = Receiver::new(&params, CLOCK);
+        receiver.read_when_told();
         Ok(Simulator {
-            receiver: Receiver::new(&params, CLOCK),
+            receiver,
             params,
             is_active: syn.flags.ack,
             has_ecn,
@@ -315,7 +317,16 @@ impl Host for Simulator {
                 Ok(None)
             }
             "write" | "send" => self.write(call),
-            "read" | "recv" => Ok(None),
+            "read" | "recv" => {
+                let most = match call.arguments.get(2) {
+                    Some(Argument::Number(bytes)) => bytes.unsigned_abs(),
+                    _ => u64::MAX,
+                };
+                if let Some(ack) = self.receiver.on_read(now, most) {
+                    self.send_ack(&ack);
+                }
+                Ok(None)
+            }
             name if WITHOUT_EFFECT.contains(&name) => Ok(None),
             "close" | "shutdown" => {
                 self.sender.iter_mut().for_each(Sender::finish);
@@ -349,6 +360,7 @@ impl Host for Simulator {
             self.answer_took = now - self.requested;
             let ack = AckSegment { is_syn: true, timestamp_echo, ..AckSegment::of(0) };
             sender.on_ack(now, &ack, Time::ZERO);
+            self.receiver.on_established(now);
             if segment.flags.syn {
                 self.send_ack(&AckSegment::of(0));
             }

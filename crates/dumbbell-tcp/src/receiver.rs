@@ -1,7 +1,7 @@
 //! The receiver: reassembly, immediate or delayed acknowledgements, SACK blocks.
 
 mod growth;
-mod quick;
+mod linux;
 mod reading;
 
 use crate::config::{DelayedAck, EcnMode, TcpParams};
@@ -9,7 +9,7 @@ use crate::ranges::RangeSet;
 use crate::rtt::HostClock;
 use crate::segment::{AckSegment, DataSegment, SackBlocks};
 use dumbbell_units::{Ecn, Time, prefetch};
-use quick::Quick;
+use linux::{Linux, Marked};
 use reading::Reader;
 
 /// Marks after which an acknowledgement is not delayed [RFC 9768 §3.2.2.5.1].
@@ -60,9 +60,14 @@ pub struct Receiver {
     /// that of DCTCP, the mark of the last segment [RFC 8257 §3.2].
     is_marked: bool,
     marks: Marks,
+    /// A segment was ECN-capable.
+    has_seen_ect: bool,
     delayed_ack: DelayedAck,
     clock: HostClock,
-    quick: Quick,
+    /// Segments in order left of those that are acknowledged at once.
+    quick: u64,
+    /// When Linux acknowledges.
+    linux: Option<Box<Linux>>,
     waiting_segments: u64,
     waiting_echo: Time,
     echoes_queueing: bool,
@@ -85,9 +90,11 @@ impl Receiver {
             ecn: params.ecn,
             is_marked: false,
             marks: Marks::default(),
+            has_seen_ect: false,
             delayed_ack: params.delayed_ack.clone(),
             clock,
-            quick: Quick::new(&params.delayed_ack, clock, params.mss.0),
+            quick: if let DelayedAck::On(delayed) = &params.delayed_ack { delayed.quick } else { 0 },
+            linux: Linux::new(params, clock),
             waiting_segments: 0,
             waiting_echo: Time::ZERO,
             echoes_queueing: params.aqt,
@@ -151,9 +158,12 @@ impl Receiver {
     ) -> Option<AckSegment> {
         self.newest_queueing = Time::NEVER;
         if segment.is_syn {
-            self.quick.on_open(now, sent);
+            if let Some(linux) = &mut self.linux {
+                linux.on_open(now, sent);
+            }
             return Some(AckSegment { is_syn: true, ..self.acknowledge(sent) });
         }
+        let was_marked = self.is_marked;
         match self.ecn {
             EcnMode::Off => {}
             EcnMode::Classic => {
@@ -163,30 +173,24 @@ impl Receiver {
             EcnMode::Dctcp => self.is_marked = segment.ecn == Ecn::Ce,
             EcnMode::Accurate => self.marks.count(segment),
         }
+        if self.linux.is_some() {
+            let marked = self.marked(segment, was_marked);
+            return self.on_segment_of_linux((now, sent), segment, waited, marked);
+        }
         let end = segment.seq.saturating_add(u64::from(segment.len));
         if end <= self.rcv_nxt {
-            self.quick.begin();
-            self.quick.spend();
             return Some(self.acknowledge_again(segment, sent));
         }
         if segment.seq > self.rcv_nxt {
             let mut is_new = false;
             let range = self.out_of_order.insert(segment.seq, end, |_, _| is_new = true);
             self.note_recent(range);
-            self.quick.on_out_of_order(u64::from(segment.len));
             if self.reports_duplicates && !is_new {
                 return Some(self.acknowledge_again(segment, sent));
             }
         } else {
-            let before = self.rcv_nxt;
             self.rcv_nxt = end;
-            if self.quick.is_adaptive() {
-                self.quick.on_data(now, sent, u64::from(segment.len));
-            }
             if self.out_of_order.is_empty() {
-                if self.quick.grows() {
-                    self.quick.on_read(now, sent, end - before);
-                }
                 if self.echoes_queueing {
                     self.newest_queueing = waited;
                 }
@@ -198,12 +202,76 @@ impl Receiver {
                 self.rcv_nxt = end.max(filled);
             }
             self.out_of_order.remove_below(self.rcv_nxt);
-            if self.quick.grows() {
-                self.quick.on_read(now, sent, self.rcv_nxt - before);
-            }
-            self.quick.spend();
         }
         Some(self.acknowledge_with(SackBlocks::default(), sent))
+    }
+
+    /// The handshake has ended; otherwise, it ends with the first data.
+    pub fn on_established(&mut self, now: Time) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_established(now);
+        }
+    }
+
+    /// The application reads only when [`on_read`](Self::on_read) is called, which makes a difference to Linux.
+    pub fn read_when_told(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            linux.read_when_told();
+        }
+    }
+
+    /// The application reads up to so many bytes. Returns the acknowledgement that it sends, if it does.
+    pub fn on_read(&mut self, now: Time, most: u64) -> Option<AckSegment> {
+        let sack = self.linux.as_mut()?.on_read(now, self.rcv_nxt, most)?;
+        let ack = self.answer(sack, self.waiting_echo);
+        self.follow_linux(now);
+        Some(ack)
+    }
+
+    /// Waits as long as Linux does.
+    fn follow_linux(&mut self, now: Time) {
+        if let Some(linux) = &self.linux {
+            self.waiting_segments = u64::from(linux.is_waiting());
+            self.deadline = linux.next_deadline(now);
+        }
+    }
+
+    /// What the marks of a segment mean to Linux (`__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`, `dctcp_ece_ack_update`).
+    fn marked(&mut self, segment: &DataSegment, was_marked: bool) -> Marked {
+        let is_first = segment.ecn == Ecn::Ce && (!was_marked || segment.is_cwr);
+        let is_unmarkable = segment.ecn == Ecn::NotEct && self.has_seen_ect;
+        self.has_seen_ect |= segment.ecn != Ecn::NotEct;
+        match self.ecn {
+            EcnMode::Off => Marked::default(),
+            EcnMode::Classic => Marked { is_news: is_first || is_unmarkable, is_urgent: segment.is_cwr },
+            EcnMode::Dctcp => {
+                Marked { is_news: is_unmarkable, is_urgent: self.is_marked != was_marked }
+            }
+            EcnMode::Accurate => Marked { is_news: is_unmarkable, is_urgent: self.marks.are_urgent },
+        }
+    }
+
+    /// A segment arrives, and Linux acknowledges it or what was sent before.
+    #[inline(never)]
+    fn on_segment_of_linux(
+        &mut self,
+        (now, sent): (Time, Time),
+        segment: &DataSegment,
+        waited: Time,
+        marked: Marked,
+    ) -> Option<AckSegment> {
+        let linux = self.linux.as_mut()?;
+        if linux.is_echoed(segment) {
+            self.waiting_echo = sent;
+        }
+        if self.echoes_queueing && segment.seq == self.rcv_nxt && self.out_of_order.is_empty() {
+            self.newest_queueing = waited;
+        }
+        let beyond = &mut self.out_of_order;
+        let sack = linux.on_segment((now, sent), segment, marked, &mut self.rcv_nxt, beyond);
+        let ack = sack.map(|sack| self.answer(sack, self.waiting_echo));
+        self.follow_linux(now);
+        ack
     }
 
     /// The acknowledgement of earlier data that must precede the arrival of a segment with this codepoint: with the
@@ -212,6 +280,14 @@ impl Receiver {
     pub fn acknowledge_before(&mut self, ecn: Ecn) -> Option<AckSegment> {
         if self.ecn != EcnMode::Dctcp || self.waiting_segments == 0 || (ecn == Ecn::Ce) == self.is_marked {
             return None;
+        }
+        if let Some(linux) = &mut self.linux {
+            // It does not end the delay.
+            let (is_first, deadline) = (linux.precedes_mark(), self.deadline);
+            let sack = is_first.then(|| linux.report(self.rcv_nxt))?;
+            let ack = self.answer(sack, self.waiting_echo);
+            (self.waiting_segments, self.deadline) = (1, deadline);
+            return Some(ack);
         }
         Some(self.acknowledge(self.waiting_echo))
     }
@@ -229,7 +305,8 @@ impl Receiver {
         if self.marks.are_urgent {
             return Some(if self.waiting_segments == 0 { sent } else { self.waiting_echo });
         }
-        if self.quick.take() {
+        if self.quick > 0 {
+            self.quick -= 1;
             return Some(sent);
         }
         if self.waiting_segments == 0 {
@@ -243,7 +320,14 @@ impl Receiver {
 
     /// The delayed acknowledgement that is due.
     pub fn on_deadline(&mut self, now: Time) -> Option<AckSegment> {
-        (now >= self.deadline).then(|| self.acknowledge(self.waiting_echo))
+        if now < self.deadline {
+            return None;
+        }
+        if let Some(linux) = &mut self.linux {
+            let sack = linux.on_deadline(now, self.rcv_nxt);
+            return Some(self.answer(sack, self.waiting_echo));
+        }
+        Some(self.acknowledge(self.waiting_echo))
     }
 
     /// The acknowledgement of a segment that has arrived before, which reports it if asked to [RFC 2883 §4].

@@ -193,7 +193,7 @@ impl HostClock {
     /// When a timer of Linux expires that was set at `now` for so long: its wheel rounds the expiry up to units that grow
     /// with the wait, and adds one (`calc_wheel_index`). While a timer expires, the wheel is a tick ahead
     /// (`__run_timers`), so that the wait of one that it sets, `by_timer`, counts one less.
-    fn wheel(self, period: Time, now: Time, wait: Time, by_timer: bool) -> Time {
+    pub(crate) fn wheel(self, period: Time, now: Time, wait: Time, by_timer: bool) -> Time {
         let ticks = wait.0.div_ceil(period.0);
         let ahead = ticks.saturating_sub(u64::from(by_timer));
         let level = (0..WHEEL_LEVELS).take_while(|level| ahead >= 63 << (3 * level)).count() as u32;

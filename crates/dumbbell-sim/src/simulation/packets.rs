@@ -96,7 +96,7 @@ impl Forwarding<Payload> for Simulation<'_> {
             self.acknowledge_waiting(at, packet);
         }
         let begin = self.receive(at, packet);
-        if begin.is_none() {
+        if begin.is_none() || self.connections[owner].receiver.is_delaying() {
             self.arm(owner);
         }
         begin
@@ -250,10 +250,13 @@ impl Simulation<'_> {
                 {
                     self.send(begin, early);
                 }
-                if let Some(begin) = self.receive(self.network.now, &mut packet) {
+                let owner = packet.owner;
+                let begin = self.receive(self.network.now, &mut packet);
+                if begin.is_none() || self.connections[owner].receiver.is_delaying() {
+                    self.arm(owner);
+                }
+                if let Some(begin) = begin {
                     self.send(begin, packet);
-                } else {
-                    self.arm(packet.owner);
                 }
             }
             PacketKind::Ack => {

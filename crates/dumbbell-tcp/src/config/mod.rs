@@ -93,6 +93,17 @@ impl Field for Nagle {
     }
 }
 
+choice! {
+    /// How long an acknowledgement is delayed.
+    pub enum DelayForm {
+        /// Until so many segments have arrived, or for a time (RFC 1122 §4.2.3.2).
+        Plain = "plain",
+        /// As in Linux: the delay follows the gaps between segments, and begins with `timer`. What is not full is
+        /// acknowledged as soon as the application has read it, and acknowledgements of data out of order are compressed.
+        Linux = "linux",
+    }
+}
+
 params! {
     /// Members of the table that enables delayed acknowledgements.
     pub struct DelayedAckParams {
@@ -105,10 +116,13 @@ params! {
         /// Segments in order that are acknowledged at once at the start of a connection.
         quick: u64 = 0, "segments", "[linux6 tcp_input.c]";
         /// Do so again after data that has arrived before, and after a time without data in order that is longer than the
-        /// timeout which Linux derives from the handshake.
+        /// timeout which Linux derives from the handshake; only with the form `linux`.
         quick_again: bool = false, "-", "[linux6 tcp_input.c]";
-        /// Acknowledge segments at once while the receive window grows, as with the buffers of Linux's defaults.
+        /// Acknowledge segments at once while the receive window grows, as with the buffers of Linux's defaults; only with
+        /// the form `linux`.
         quick_growing: bool = false, "-", "[linux6 tcp_input.c]";
+        /// How long an acknowledgement is delayed.
+        form: DelayForm = DelayForm::Plain, "-", "[RFC 1122 §4.2.3.2]";
     }
 }
 
@@ -337,6 +351,7 @@ impl TcpParams {
             Self::check_mechanisms,
             Self::check_recovery,
             Self::check_timer,
+            Self::check_delay,
         ];
         let refused = checks.into_iter().try_for_each(|check| check(self));
         refused.map_err(|error| SpecError { field: format!("{}.{}", node.path(), error.field), ..error })
@@ -412,6 +427,23 @@ impl TcpParams {
             return Err(refuse("max_pacing_rate", rate.to_string(), "nothing: mechanism J sets the pace"));
         }
         Ok(())
+    }
+
+    /// Refuses rules of a receiver of Linux for another one.
+    fn check_delay(&self) -> Result<(), SpecError> {
+        let DelayedAck::On(delayed) = &self.delayed_ack else { return Ok(()) };
+        let accepted = "this only with `form = \"linux\"`";
+        let refused = |name: &str| Err(refuse(&format!("delayed_ack.{name}"), "true".into(), accepted));
+        match (delayed.form, delayed.on_tick) {
+            (DelayForm::Linux, true) => {
+                let accepted = "false with `form = \"linux\"`, whose timers have the ticks of `timer`";
+                Err(refuse("delayed_ack.on_tick", "true".into(), accepted))
+            }
+            (DelayForm::Linux, false) => Ok(()),
+            (DelayForm::Plain, _) if delayed.quick_again => refused("quick_again"),
+            (DelayForm::Plain, _) if delayed.quick_growing => refused("quick_growing"),
+            (DelayForm::Plain, _) => Ok(()),
+        }
     }
 
     fn check_recovery(&self) -> Result<(), SpecError> {

@@ -19,6 +19,7 @@ const BYTE_SECONDS: u128 = 8_000_000_000;
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     rate: Option<Rate>,
+    mss: u64,
     /// Size of the buffer, and what the window moves on by at least, in bytes.
     buffer: u64,
     step: u64,
@@ -40,9 +41,14 @@ impl Reader {
         let reading = params.reading.as_ref()?;
         let mss = params.mss.0;
         let buffer = params.receive_buffer.bytes(mss as u32).min(2e18) as u64;
-        let growth = reading.autotuning.then(|| Box::new(Growth::new(clock, mss)));
+        let growth = reading.autotuning.then(|| {
+            let mut growth = Box::new(Growth::new(clock, mss));
+            growth.on_size(mss);
+            growth
+        });
         let mut reader = Reader {
             rate: reading.rate,
+            mss,
             buffer,
             step: mss.min(buffer / 2),
             growth,
@@ -53,7 +59,7 @@ impl Reader {
             request_delay: Time::ZERO,
             edge: 0,
         };
-        reader.edge = reader.window();
+        reader.edge = params.first_window().min(2e18) as u64;
         Some(Box::new(reader))
     }
 
@@ -103,8 +109,10 @@ impl Reader {
                 let opened = std::mem::replace(&mut self.opened, Time::NEVER);
                 growth.on_open(sent, opened, self.request_delay);
             }
-            growth.grow(bytes);
-            growth.on_read(now, new, sent);
+            growth.sample(now, sent);
+            growth.on_data(now, arrived, self.edge);
+            growth.grow_in_order(bytes, self.mss, 0);
+            growth.on_read(now, new, 0);
         }
         if self.rate.is_none() {
             self.read = arrived;

@@ -4,11 +4,10 @@
 //! acknowledgements.
 //!
 //! Where it departs from the kernel: without SACK, a recovery inflates the window by duplicate ACKs instead of reducing it
-//! by PRR (RFC 6937), and losses are detected by duplicate ACKs. The delay of acknowledgements does not adapt to the
-//! traffic. Options of selective acknowledgements lack their first 4 bytes.
+//! by PRR (RFC 6937), and losses are detected by duplicate ACKs. Options of selective acknowledgements lack their first 4 bytes.
 
 use crate::config::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackForm, RackRules, RecoverySpec};
-use crate::config::{DelayedAck, DelayedAckParams, Headers, Nagle, TcpParams};
+use crate::config::{DelayForm, DelayedAck, DelayedAckParams, Headers, Nagle, TcpParams};
 use crate::rtt::{LinuxTimer, TimerSpec};
 use dumbbell_cc::algorithms::bbr::BbrParams;
 use dumbbell_cc::algorithms::cubic::CubicParams;
@@ -34,6 +33,7 @@ pub(super) fn defaults() -> TcpParams {
         timer: TimerSpec::Linux(LinuxTimer { tick: TICK, requests: true, ..LinuxTimer::default() }),
         timestamps: true,
         delayed_ack: DelayedAck::On(DelayedAckParams {
+            form: DelayForm::Linux,
             timer: Time(40_000_000),
             quick: 16,
             quick_again: true,
