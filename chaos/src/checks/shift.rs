@@ -8,8 +8,8 @@ use dumbbell_net::impairment::Bernoulli;
 use dumbbell_net::{ImpairmentSpec, LinkSpec, QueueSpec};
 use dumbbell_sim::flows::{FlowSpec, Start};
 use dumbbell_sim::{Outcome, Scenario};
-use dumbbell_tcp::rtt::TimerSpec;
 use dumbbell_tcp::config::DelayForm;
+use dumbbell_tcp::rtt::TimerSpec;
 use dumbbell_tcp::{DelayedAck, RecoverySpec};
 use dumbbell_units::Time;
 

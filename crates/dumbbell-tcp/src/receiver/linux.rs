@@ -528,7 +528,8 @@ impl Linux {
     fn delay(&mut self, now: Time, next: u64) -> Option<SackBlocks> {
         let mut wait = self.ato;
         if wait > self.least {
-            let most = if self.is_pushed { self.longest() } else { LONGEST_WITHOUT_PSH.0.div_ceil(self.tick.0) };
+            let most =
+                if self.is_pushed { self.longest() } else { LONGEST_WITHOUT_PSH.0.div_ceil(self.tick.0) };
             let most = self.srtt.map_or(most, |(ticks, _)| most.min(ticks.max(self.least)));
             wait = wait.min(most);
         }
@@ -592,3 +593,6 @@ impl Linux {
         sack
     }
 }
+
+#[cfg(test)]
+mod tests;
