@@ -128,7 +128,7 @@ impl Simulator {
             feedback => feedback,
         };
         let mut receiver = Receiver::new(&params, CLOCK);
-        receiver.read_when_told();
+        receiver.stand_alone();
         Ok(Simulator {
             receiver,
             params,

@@ -213,10 +213,11 @@ impl Receiver {
         }
     }
 
-    /// The application reads only when [`on_read`](Self::on_read) is called, which makes a difference to Linux.
-    pub fn read_when_told(&mut self) {
+    /// Its peer is no sender of ours: for Linux, the peer knows the window that grows, so that data beyond is dropped, and the
+    /// application reads only when [`on_read`](Self::on_read) is called.
+    pub fn stand_alone(&mut self) {
         if let Some(linux) = &mut self.linux {
-            linux.read_when_told();
+            linux.stand_alone();
         }
     }
 

@@ -107,9 +107,10 @@ pub(super) struct Linux {
     held: Held,
     unread: Unread,
     memory: u64,
-    /// First byte that the application has not read, and whether it reads as soon as data arrives.
+    /// First byte that the application has not read.
     read: u64,
-    reads_at_once: bool,
+    /// The application reads only when it is said to, and data beyond the window is dropped.
+    is_alone: bool,
     /// Data is held out of order.
     is_beyond: bool,
     blocks: Blocks,
@@ -171,7 +172,7 @@ impl Linux {
             unread: Unread::default(),
             memory: 0,
             read: 0,
-            reads_at_once: true,
+            is_alone: false,
             is_beyond: false,
             blocks: Blocks::default(),
             duplicate: None,
@@ -253,15 +254,19 @@ impl Linux {
             }
             return Some(self.send(*next));
         }
+        let edge = self.acknowledged + self.window;
+        let is_dropped = self.is_alone && self.growth.is_some() && seq >= edge.max(*next);
+        if is_dropped && seq > edge.max(*next) {
+            return Some(self.send(*next));
+        }
         if bytes >= self.rcv_mss
             && let Some(growth) = &mut self.growth
         {
             growth.sample(now, sent);
         }
         self.is_now |= marked.is_urgent;
-        self.duplicate = None;
-        if end <= *next {
-            self.duplicate = Some((seq, end));
+        self.duplicate = (end <= *next).then_some((seq, end));
+        if end <= *next || is_dropped {
             self.begin_again();
             self.is_scheduled = true;
             return self.check(now, *next);
@@ -275,7 +280,7 @@ impl Linux {
         *next = end;
         self.on_in_order(now, seq.max(self.read), bytes, marked, (next, beyond));
         let sent = self.check(now, *next);
-        if !self.reads_at_once {
+        if self.is_alone {
             return sent;
         }
         match sent {
@@ -399,9 +404,9 @@ impl Linux {
         }
     }
 
-    /// The application reads only when it is said to.
-    pub(super) fn read_when_told(&mut self) {
-        self.reads_at_once = false;
+    /// The peer knows the window, and the application reads only when it is said to.
+    pub(super) fn stand_alone(&mut self) {
+        self.is_alone = true;
     }
 
     /// The application reads up to so many bytes. Returns the blocks of the acknowledgement that it sends, if it does.

@@ -86,7 +86,7 @@ fn the_delay_ends_with_a_tick_and_doubles_if_it_does() {
 fn an_acknowledgement_that_is_due_in_a_quarter_of_the_delay_does_not_wait_for_it() {
     let mut receiver = receiver(DelayedAckParams::default());
     let small = |number: u64| DataSegment::new(100 * number, 100);
-    receiver.read_when_told();
+    receiver.stand_alone();
     assert_eq!(receiver.on_segment(ms(100), &small(0), ms(100), Time::ZERO), None);
     assert_eq!(receiver.on_segment(ms(112), &small(1), ms(112), Time::ZERO), None);
     assert_eq!(receiver.next_deadline(), ms(144));
@@ -100,7 +100,7 @@ fn what_is_not_full_waits_for_the_application_alone() {
     let mut at_once = receiver(DelayedAckParams::default());
     assert_eq!(at_once.on_segment(ms(100), &small(0), ms(100), Time::ZERO).map(|ack| ack.ack), Some(100));
     let mut slow = receiver(DelayedAckParams::default());
-    slow.read_when_told();
+    slow.stand_alone();
     assert_eq!(slow.on_segment(ms(100), &small(0), ms(100), Time::ZERO), None);
     assert_eq!(slow.on_read(ms(101), 99), None);
     assert_eq!(slow.on_read(ms(101), 99).map(|ack| ack.ack), Some(100));
