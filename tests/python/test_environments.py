@@ -77,7 +77,9 @@ def test_builders_state_the_rules_of_linux():
             frto="linux",
         ),
         timer=dumbbell.LinuxTimer(tick="4 ms", requests=True),
-        delayed_ack=dumbbell.DelayedAck(timer="40 ms", quick=16, quick_again=True, quick_growing=True),
+        delayed_ack=dumbbell.DelayedAck(
+            timer="40 ms", quick=16, quick_again=True, quick_growing=True, form="linux"
+        ),
         mss="1448 bytes",
         headers=dumbbell.Headers(data="52 bytes", ack="52 bytes", sack_block="8 bytes"),
         initial_window="10 segments",

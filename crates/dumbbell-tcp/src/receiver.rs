@@ -160,6 +160,7 @@ impl Receiver {
         if segment.is_syn {
             if let Some(linux) = &mut self.linux {
                 linux.on_open(now, sent);
+                self.waiting_echo = sent;
             }
             return Some(AckSegment { is_syn: true, ..self.acknowledge(sent) });
         }

@@ -27,10 +27,19 @@ const BUFFER_UNIT: u64 = 64;
 pub(super) const DESCRIPTION: u64 = 256;
 const SHARED: u64 = 320;
 
+/// Buffer of a segment, in bytes.
+fn buffer_of(segment: u64) -> u64 {
+    ((segment + HEADERS).max(LEAST_PACKET) + HEADROOM).next_multiple_of(BUFFER_UNIT)
+}
+
 /// Memory of a segment that arrives (`truesize`), in bytes.
 pub(super) fn memory_of(segment: u64) -> u64 {
-    let packet = (segment + HEADERS).max(LEAST_PACKET) + HEADROOM;
-    packet.next_multiple_of(BUFFER_UNIT) + DESCRIPTION + SHARED
+    buffer_of(segment) + DESCRIPTION + SHARED
+}
+
+/// What is left of the buffer of a segment behind its data (`skb_tailroom`), in bytes.
+pub(super) fn room_behind(segment: u64) -> u64 {
+    buffer_of(segment) - HEADROOM - HEADERS - segment
 }
 
 /// Clock of timestamps.

@@ -438,6 +438,7 @@ impl Linux {
     fn measure(&mut self, bytes: u64) {
         let last = std::mem::take(&mut self.last_size);
         if bytes >= self.rcv_mss {
+            self.is_pushed |= bytes < self.mss;
             if bytes != self.rcv_mss
                 && let Some(growth) = &mut self.growth
             {

@@ -1,7 +1,7 @@
-//! The memory that data out of order takes in Linux [linux6 tcp_input.c]: segments that continue what is held share its
-//! description (`tcp_try_coalesce`).
+//! The memory that data takes in Linux until it is read [linux6 tcp_input.c]: segments that continue what is held are
+//! copied behind it if they are short, or else share its description (`tcp_try_coalesce`).
 
-use crate::receiver::growth::{DESCRIPTION, memory_of};
+use crate::receiver::growth::{DESCRIPTION, memory_of, room_behind};
 use std::collections::VecDeque;
 
 /// Segments beyond the first that one description takes (`MAX_SKB_FRAGS`).
@@ -14,6 +14,8 @@ pub(super) struct Part {
     pub(super) end: u64,
     /// Segments beyond the first.
     more: u64,
+    /// Bytes that can be copied behind the first.
+    room: u64,
     /// In bytes.
     pub(super) memory: u64,
 }
@@ -21,7 +23,29 @@ pub(super) struct Part {
 impl Part {
     /// A segment.
     pub(super) fn new(start: u64, end: u64) -> Self {
-        Part { start, end, more: 0, memory: memory_of(end - start) }
+        Part { start, end, more: 0, room: room_behind(end - start), memory: memory_of(end - start) }
+    }
+
+    /// Takes what follows, if it can. Returns the memory that is free then.
+    fn join(&mut self, next: &Part) -> Option<u64> {
+        let bytes = next.end - next.start;
+        if self.end != next.start {
+            return None;
+        }
+        let free = if bytes <= self.room {
+            self.room -= bytes;
+            next.memory
+        } else if self.more + next.more < MOST_PARTS {
+            self.more += next.more + 1;
+            // What is shared has no room behind it.
+            self.room = 0;
+            DESCRIPTION
+        } else {
+            return None;
+        };
+        self.end = next.end;
+        self.memory += next.memory - free;
+        Some(free)
     }
 }
 
@@ -45,23 +69,18 @@ pub(super) struct Insertion {
 impl Held {
     /// A segment with data that is not held.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> Insertion {
-        let memory = memory_of(end - start);
+        let part = Part::new(start, end);
         let at = self.parts.partition_point(|part| part.start <= start);
-        if let Some(before) = at.checked_sub(1).map(|before| &mut self.parts[before])
-            && before.end == start
-            && before.more < MOST_PARTS
-        {
-            before.end = end;
-            before.more += 1;
-            before.memory += memory - DESCRIPTION;
-            return Insertion { taken: memory - DESCRIPTION, released: 0, is_shared: true };
+        let before = at.checked_sub(1).map(|before| &mut self.parts[before]);
+        if let Some(free) = before.and_then(|before| before.join(&part)) {
+            return Insertion { taken: part.memory - free, released: 0, is_shared: true };
         }
         let covered = |part: &Part| start <= part.start && part.end <= end;
         let released = self.parts.iter().filter(|part| covered(part)).map(|part| part.memory).sum();
         self.parts.retain(|part| !covered(part));
         let at = self.parts.partition_point(|part| part.start <= start);
-        self.parts.insert(at, Part::new(start, end));
-        Insertion { taken: memory, released, is_shared: false }
+        self.parts.insert(at, part);
+        Insertion { taken: part.memory, released, is_shared: false }
     }
 
     /// The data that begins below `next`, in the order of its bytes, which is held no longer.
@@ -80,14 +99,8 @@ pub(super) struct Unread {
 impl Unread {
     /// Data follows. Returns the memory that is free, because it shares a description.
     pub(super) fn push(&mut self, part: Part) -> u64 {
-        if let Some(tail) = self.parts.back_mut()
-            && tail.end == part.start
-            && tail.more + part.more < MOST_PARTS
-        {
-            tail.end = part.end;
-            tail.more += part.more + 1;
-            tail.memory += part.memory - DESCRIPTION;
-            return DESCRIPTION;
+        if let Some(free) = self.parts.back_mut().and_then(|tail| tail.join(&part)) {
+            return free;
         }
         self.parts.push_back(part);
         0
@@ -112,6 +125,18 @@ mod tests {
 
     /// Memory of a segment of 1000 bytes: 1600 bytes of buffer, 256 and 320 to describe it.
     const ONE: u64 = 2176;
+
+    #[test]
+    fn short_segments_are_copied_behind_what_they_continue() {
+        let mut unread = Unread::default();
+        // 1600 less 144 for headers and the space before them leave 456 behind 1000 bytes.
+        assert_eq!(unread.push(Part::new(0, 1000)), 0);
+        assert_eq!(unread.push(Part::new(1000, 1400)), ONE);
+        assert_eq!(unread.push(Part::new(1400, 1457)), 256);
+        // Behind what is shared, nothing is left.
+        assert_eq!(unread.push(Part::new(1457, 1458)), 256);
+        assert_eq!(unread.pop(0, 9000), Some((1458, 3 * ONE - 512)));
+    }
 
     #[test]
     fn eighteen_segments_share_a_description() {
