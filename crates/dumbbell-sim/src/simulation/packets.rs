@@ -241,24 +241,27 @@ impl Simulation<'_> {
         self.network.links.iter_mut().for_each(|link| link.settle(now));
     }
 
+    #[inline(always)]
+    fn deliver_segment(&mut self, mut packet: Packet<Payload>) {
+        let owner = packet.owner;
+        if self.connections[owner].receiver.is_delaying()
+            && let Some((begin, early)) = self.acknowledge_before(self.network.now, &packet)
+        {
+            self.send(begin, early);
+        }
+        let begin = self.receive(self.network.now, &mut packet);
+        if begin.is_none() || self.connections[owner].receiver.is_delaying() {
+            self.arm(owner);
+        }
+        if let Some(begin) = begin {
+            self.send(begin, packet);
+        }
+    }
+
     #[inline]
-    pub(super) fn deliver(&mut self, mut packet: Packet<Payload>) {
+    pub(super) fn deliver(&mut self, packet: Packet<Payload>) {
         match packet.kind {
-            PacketKind::Data | PacketKind::Syn => {
-                if self.connections[packet.owner].receiver.is_delaying()
-                    && let Some((begin, early)) = self.acknowledge_before(self.network.now, &packet)
-                {
-                    self.send(begin, early);
-                }
-                let owner = packet.owner;
-                let begin = self.receive(self.network.now, &mut packet);
-                if begin.is_none() || self.connections[owner].receiver.is_delaying() {
-                    self.arm(owner);
-                }
-                if let Some(begin) = begin {
-                    self.send(begin, packet);
-                }
-            }
+            PacketKind::Data | PacketKind::Syn => self.deliver_segment(packet),
             PacketKind::Ack => {
                 self.ledger.count_delivered();
                 let window = self.reports.window(&packet.payload);
