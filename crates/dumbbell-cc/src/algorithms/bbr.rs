@@ -134,7 +134,7 @@ impl BbrParams {
             extra_acked_gain: gain(self.extra_acked_gain),
             extra_acked_rounds: self.extra_acked_rounds,
             extra_acked_limit: self.extra_acked_limit.0 / 1000,
-            bursts_per_second: (1_000_000_000 + self.burst_time.0 / 2) / self.burst_time.0.max(1),
+            bursts_per_second: ((1_000_000_000 + self.burst_time.0 / 2) / self.burst_time.0.max(1)).max(1),
             burst_bytes: self.burst_bytes.0,
             burst_rate: self.burst_rate.0 / 8,
             burst_budget: linux::whole(self.burst_budget),

@@ -270,7 +270,8 @@ impl Bbr {
     }
 
     fn set_initial_rate(&mut self, rtt: u64) {
-        self.pacing_rate = self.paced(self.cwnd * BANDWIDTH_UNIT / rtt, self.numbers.startup_gain);
+        self.pacing_rate =
+            self.paced(self.cwnd.saturating_mul(BANDWIDTH_UNIT) / rtt, self.numbers.startup_gain);
     }
 
     fn set_pacing_rate(&mut self, context: &Context, gain: u64) {
@@ -312,7 +313,7 @@ impl Bbr {
     /// See [`Bbr`](crate::algorithms::bbr::Bbr): what will be in flight at the next departure.
     fn in_flight_at_departure(&self, context: &Context, in_flight: u64) -> u64 {
         let wait = context.next_departure.since(context.now).0 / 1000;
-        let delivered = self.bandwidth() * wait / BANDWIDTH_UNIT;
+        let delivered = self.bandwidth().saturating_mul(wait) / BANDWIDTH_UNIT;
         let joining = if self.pacing_gain > UNIT { self.burst() } else { 0 };
         (in_flight + joining).saturating_sub(delivered)
     }
@@ -322,9 +323,9 @@ impl Bbr {
         if !self.is_full {
             return 0;
         }
-        let limit = self.bandwidth() * self.numbers.extra_acked_limit / BANDWIDTH_UNIT;
+        let limit = self.bandwidth().saturating_mul(self.numbers.extra_acked_limit) / BANDWIDTH_UNIT;
         let [first, second] = self.extra_acked;
-        (self.numbers.extra_acked_gain * first.max(second) / UNIT).min(limit)
+        (self.numbers.extra_acked_gain.saturating_mul(first.max(second)) / UNIT).min(limit)
     }
 
     fn save_cwnd(&mut self) {
@@ -385,14 +386,14 @@ impl Bbr {
         if self.policer.rounds < self.numbers.policer_rounds {
             return;
         }
-        if self.policer.rounds > 4 * self.numbers.policer_rounds {
+        if self.policer.rounds > self.numbers.policer_rounds.saturating_mul(4) {
             self.forget_policer();
             return;
         }
         let lost = self.lost - self.policer.lost;
         let delivered = self.rounds.delivered - self.policer.delivered;
         let elapsed = (self.delivered_at / 1000).saturating_sub(self.policer.since);
-        let is_lossy = lost * UNIT >= self.numbers.policer_loss * delivered;
+        let is_lossy = lost * UNIT >= self.numbers.policer_loss.saturating_mul(delivered);
         if losses > 0 && delivered > 0 && is_lossy && elapsed > 0 {
             self.end_interval(delivered * BANDWIDTH_UNIT / (1000 * elapsed));
         }
@@ -402,7 +403,7 @@ impl Bbr {
     fn end_interval(&mut self, bandwidth: u64) {
         let known = self.policer.bandwidth;
         let difference = bandwidth.abs_diff(known);
-        let is_close = difference * UNIT <= self.numbers.policer_ratio * known
+        let is_close = difference * UNIT <= self.numbers.policer_ratio.saturating_mul(known)
             || self.paced(difference, UNIT) <= self.numbers.policer_difference;
         if known > 0 && is_close {
             self.policer.bandwidth = (bandwidth + known) / 2;
@@ -444,7 +445,8 @@ impl Bbr {
                 self.extra_acked = [0, self.extra_acked[0]];
             }
         }
-        let mut expected = self.bandwidth() * (self.delivered_at - self.epoch) / BANDWIDTH_UNIT;
+        let elapsed = self.delivered_at - self.epoch;
+        let mut expected = self.bandwidth().saturating_mul(elapsed) / BANDWIDTH_UNIT;
         if self.epoch_acked <= expected || self.epoch_acked + delivery.acked > MOST_COUNTED {
             (self.epoch_acked, self.epoch, expected) = (0, self.delivered_at, 0);
         }
@@ -471,7 +473,7 @@ impl Bbr {
         if self.is_full || !self.is_round_start || delivery.is_app_limited {
             return;
         }
-        if self.most() >= self.full_bandwidth * self.numbers.full_growth / UNIT {
+        if self.most() >= self.full_bandwidth.saturating_mul(self.numbers.full_growth) / UNIT {
             (self.full_bandwidth, self.full_rounds) = (self.most(), 0);
         } else {
             self.full_rounds += 1;
@@ -937,6 +939,41 @@ mod tests {
             bbr.on_undo(&Undo::new(Signal::Timeout, 30_000.0, 75_000.0));
             assert_eq!((bbr.ssthresh(), bbr.cwnd()), (expected, 100));
         }
+    }
+
+    #[test]
+    fn parameters_of_any_size_are_computed_with() {
+        let absurd = BbrParams {
+            startup_gain: 1e300,
+            cwnd_gain: 1e300,
+            up_gain: 1e300,
+            min_window: 1e300,
+            full_growth: 1e300,
+            policer_loss: 1e300,
+            policer_ratio: 1e300,
+            extra_acked_gain: 1e300,
+            burst_budget: 1e300,
+            policer_rounds: u64::MAX,
+            extra_acked_limit: Time(u64::MAX),
+            burst_time: Time(u64::MAX),
+            ..BbrParams::linux()
+        };
+        let reports = Reports { samples: true, states: true };
+        let mut bbr = absurd.module(&Setup::new(Time::ZERO, MSS, 10.0 * MSS).with_reports(reports));
+        bbr.on_open(&at(40_000));
+        for (round, state) in [SenderState::Open, SenderState::Recovery, SenderState::Loss].iter().enumerate()
+        {
+            bbr.on_state(*state);
+            let prior = bbr.rounds.delivered;
+            acknowledge(&mut bbr, 60_000 * (round as u64 + 2), prior, 40_000, 60);
+        }
+        bbr.end_interval(1000);
+        bbr.end_interval(2000);
+        (bbr.is_full, bbr.mode) = (true, Mode::ProbeBw);
+        let prior = bbr.rounds.delivered;
+        acknowledge(&mut bbr, 400_000, prior, 40_000, 60);
+        // Parameters count up to 10^9; the last acknowledgement adds a segment.
+        assert_eq!((bbr.cwnd(), bbr.burst()), (1_000_000_001, 65));
     }
 
     #[test]
