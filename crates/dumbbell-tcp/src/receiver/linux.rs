@@ -30,6 +30,8 @@ const MARGIN: Time = Time(200_000_000);
 /// Longest delay of an acknowledgement (`TCP_DELACK_MAX`), and that of one that no segment with PSH asks for.
 const LONGEST: Time = Time(200_000_000);
 const LONGEST_WITHOUT_PSH: Time = Time(500_000_000);
+/// Segments beyond which a receiver that waits for more waits for its timer alone.
+const MOST_SEGMENTS: u64 = 1 << 32;
 /// Segments acknowledged at once after a mark.
 const QUICK_AFTER_MARK: u64 = 2;
 /// Largest payload that a path without a known size carries (`TCP_MSS_DEFAULT`), and the header of such a segment.
@@ -139,7 +141,7 @@ impl Linux {
             least: ticks(timer),
             // Less than the least timeout by a tick.
             most: ticks(LONGEST).saturating_sub(1).max(1),
-            waits_for: segments - 1,
+            waits_for: (segments - 1).min(MOST_SEGMENTS),
             most_quick: quick,
             again: delayed.quick_again,
             has_sack: params.recovery.properties().uses_sack,

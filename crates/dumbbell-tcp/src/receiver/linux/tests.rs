@@ -64,6 +64,13 @@ fn segments_are_acknowledged_at_once_again_after_a_gap_and_after_a_duplicate() {
 }
 
 #[test]
+fn a_receiver_that_waits_for_more_segments_than_there_are_acknowledges_by_its_timer() {
+    let mut receiver = receiver(DelayedAckParams { segments: u64::MAX, ..DelayedAckParams::default() });
+    assert!((0..9).all(|number| arrive(&mut receiver, ms(101), &full(number)).is_none()));
+    assert!(receiver.is_delaying());
+}
+
+#[test]
 fn the_delay_ends_with_a_tick_and_doubles_if_it_does() {
     let mut receiver = receiver(DelayedAckParams::default());
     assert_eq!(arrive(&mut receiver, ms(101), &full(0)), None);
