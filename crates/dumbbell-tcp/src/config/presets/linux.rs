@@ -4,7 +4,8 @@
 //! acknowledgements.
 //!
 //! Where it departs from the kernel: without SACK, a recovery inflates the window by duplicate ACKs instead of reducing it
-//! by PRR (RFC 6937), and losses are detected by duplicate ACKs. Options of selective acknowledgements lack their first 4 bytes.
+//! by PRR (RFC 6937), and losses are detected by duplicate ACKs. Options of selective acknowledgements lack their first
+//! 4 bytes.
 
 use crate::config::recovery::{Frto, NewRenoRules, PartialAck, PrrBase, RackForm, RackRules, RecoverySpec};
 use crate::config::{DelayForm, DelayedAck, DelayedAckParams, Headers, Nagle, TcpParams};
