@@ -174,8 +174,9 @@ def _longest(seen: Connection, base: float, serialization: float) -> float:
 def _full(ahead: Floats, longest: float) -> tuple[float, Facts]:
     """Return the packets ahead in a full queue, or in the longest one seen, and which losses were at a full queue.
 
-    A full queue is equally long at each of its losses: of the lengths at which many losses are, the largest. If there are
-    fewer than two, it is the only loss, at the longest queue seen.
+    A full queue is equally long at each of its losses: of the lengths at which many losses are, the largest, and the median
+    of those near it, because a delayed acknowledgement is above the others. If there are fewer than two, it is the only
+    loss, at the longest queue seen.
     """
     none = np.zeros(len(ahead), np.bool_)
     if not len(ahead):
@@ -183,7 +184,8 @@ def _full(ahead: Floats, longest: float) -> tuple[float, Facts]:
     values = np.sort(ahead)
     counts = np.arange(len(values)) + 1 - np.searchsorted(values, values - np.maximum(FULL, 0.02 * values))
     enough = np.flatnonzero(counts >= max(1.0, 0.5 * counts.max()))
-    length, count = float(values[enough[-1]]), int(counts[enough[-1]])
+    last, count = int(enough[-1]), int(counts[enough[-1]])
+    length = float(np.median(values[last + 1 - count : last + 1]))
     if count >= 2 or (len(ahead) == 1 and length >= longest - FULL):
         return length, ahead >= length - max(FULL, 0.02 * length)
     return max(longest, length), none
