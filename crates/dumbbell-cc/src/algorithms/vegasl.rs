@@ -172,19 +172,12 @@ impl Control for VegasLinux {
 mod tests {
     use super::*;
     use crate::algorithms::newvegas::tests::{MSS, context};
-    use crate::{GrowPer, Growth, ReductionBase};
-    use dumbbell_units::Time;
+    use crate::linux::tests::setup;
 
     /// A round with this base and minimum, in microseconds, and three samples has ended: window and threshold in segments.
     fn after_round(segments: f64, ssthresh: f64, base: u64, minimum: u64) -> (f64, f64) {
-        let rules = WindowRules {
-            growth: Growth::Segments,
-            grow_per: GrowPer::Segment,
-            reduction_base: ReductionBase::WholeWindow,
-            ..WindowRules::default()
-        };
-        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
-        let mut vegas = VegasLinux::new(&VegasLinuxParams::default(), &setup.with_rules(rules));
+        let setup = setup(segments, ssthresh);
+        let mut vegas = VegasLinux::new(&VegasLinuxParams::default(), &setup);
         let rounds = &mut vegas.attached.module.rounds;
         (rounds.base, rounds.minimum, rounds.count) = (base, minimum, 3);
         vegas.on_ack(&context(segments * MSS), &Ack::new(1000, 1000).with_cwnd_limited(false));

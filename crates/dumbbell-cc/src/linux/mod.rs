@@ -278,16 +278,20 @@ pub(crate) mod tests {
     use crate::{GrowPer, Growth, ReductionBase, Setup, WindowRules};
     use dumbbell_units::Time;
 
-    /// A window by the rules of Linux, and its threshold, in segments.
-    pub(crate) fn window(segments: f64, ssthresh: f64) -> RenoWindow {
+    /// What a congestion control of Linux begins with: window and threshold in segments.
+    pub(crate) fn setup(segments: f64, ssthresh: f64) -> Setup {
         let rules = WindowRules {
             growth: Growth::Segments,
             grow_per: GrowPer::Segment,
             reduction_base: ReductionBase::WholeWindow,
             ..WindowRules::default()
         };
-        let setup = Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS);
-        RenoWindow::new(&setup.with_rules(rules))
+        Setup::new(Time::ZERO, MSS, segments * MSS).with_initial_ssthresh(ssthresh * MSS).with_rules(rules)
+    }
+
+    /// The window of such a setup.
+    pub(crate) fn window(segments: f64, ssthresh: f64) -> RenoWindow {
+        RenoWindow::new(&setup(segments, ssthresh))
     }
 
     #[test]
