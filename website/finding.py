@@ -88,6 +88,16 @@ QUESTIONS: dict[str, list[str]] = {
 
 FIRST = 3
 
+JOINED = "e=e+s+o.id}"
+"""How the search's worker (Lunr 2.3, `TokenSet.toString`) states an edge of its tree of words: label and number, without
+anything between them, so that nodes with digits as labels are taken for each other and words get lost."""
+
+SEPARATED = "e=e+s+o.id+`,`}"
+"""The same with an end to each number."""
+
+BEGINNINGS = "abcdefghijklmnopqrstuvwxyz"
+"""Queries that lead to every word of the index: one that got lost makes its letter find nothing."""
+
 
 def prepare(place: str, meta: MutableMapping[str, Any]) -> None:
     """State the weight and the keywords of a page in its metadata, where the search takes them."""
@@ -96,26 +106,46 @@ def prepare(place: str, meta: MutableMapping[str, Any]) -> None:
         meta["tags"] = KEYWORDS[place]
 
 
-def check(site: Path) -> None:
-    """Ask the search of a built site what newcomers look for; without Node, say so.
+def mend(site: Path) -> None:
+    """Repair the worker of the search, which loses words of sites with many numbers.
 
     Raises
     ------
     ValueError
-        A question does not lead to its page; the message has all such questions.
+        The worker is not the one that this knows.
+    """
+    for worker in (site / "assets" / "javascripts" / "workers").glob("search.*.js"):
+        text = worker.read_text(encoding="utf-8")
+        if text.count(JOINED) != 1:
+            raise ValueError(
+                f"{worker.name}: wanted {JOINED} once; see website/finding.py, and whether Lunr changed"
+            )
+        worker.write_text(text.replace(JOINED, SEPARATED), encoding="utf-8")
+
+
+def check(site: Path) -> None:
+    """Ask the search of a built site for every word, and what newcomers look for; without Node, say so.
+
+    Raises
+    ------
+    ValueError
+        A question does not lead to its page, or words are lost; the message has all such questions.
     """
     node = shutil.which("node")
     if node is None:
         sys.stderr.write("SKIPPED search of the site: node is missing\n")
         return
-    done = subprocess.run([node, ASK, site, *QUESTIONS], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [node, ASK, site, *QUESTIONS, *BEGINNINGS], capture_output=True, text=True, check=True
+    )
     if missed := misses(json.loads(done.stdout)):
         raise ValueError("\n".join(["the search does not lead to the right pages", *missed]))
 
 
 def misses(found: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a line for each question whose pages are not among the first ones that were found."""
-    return [
+    """Return a line for each letter under which nothing, and each question whose pages were not found first."""
+    lost = [f"{letter}: nothing; words are lost in the index" for letter in BEGINNINGS if not found[letter]]
+    return lost + [
         f"{question}: {', '.join(found[question][:FIRST]) or 'nothing'}; not {' or '.join(pages)}"
         for question, pages in QUESTIONS.items()
         if not set(pages) & set(found[question][:FIRST])

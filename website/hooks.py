@@ -86,5 +86,6 @@ def on_page_content(html: str, *, page: Page, **_: object) -> str:
 
 
 def on_post_build(*, config: MkDocsConfig) -> None:
-    """Check that the search finds what newcomers look for."""
+    """Repair the search, and check that it finds what newcomers look for."""
+    finding.mend(Path(config.site_dir))
     finding.check(Path(config.site_dir))
