@@ -19,6 +19,8 @@ pub struct Case {
     pub flows: u32,
     /// Their congestion control, with its recovery unless another one is given.
     pub variant: &'static str,
+    /// The environment of the senders.
+    pub rules: &'static str,
     /// Their recovery, if it is not that of the variant.
     pub recovery: Option<&'static str>,
     /// Letters of Vegas mechanisms that are enabled in addition to those of the variant.
@@ -47,6 +49,7 @@ const fn case(
         name,
         flows,
         variant,
+        rules: "classic",
         recovery: None,
         mechanisms: "",
         megabits,
@@ -69,8 +72,13 @@ const fn today(name: &'static str, flows: u32, variant: &'static str) -> Case {
     Case { recovery: Some("rack"), ..case(name, flows, variant, megabits, buffer, 3.0) }
 }
 
+/// The same networks with senders and receivers of Linux.
+const fn linux(name: &'static str, flows: u32, variant: &'static str) -> Case {
+    Case { rules: "linux", recovery: None, ..today(name, flows, variant) }
+}
+
 /// All cases. `d` runs longer: its windows of thousands of segments take minutes to recover from a loss.
-pub const CASES: [Case; 21] = [
+pub const CASES: [Case; 25] = [
     case("a", 1, "newreno", 10, 100, 3.0),
     // The same flow with another congestion control.
     case("cubic", 1, "cubic", 10, 100, 3.0),
@@ -97,6 +105,10 @@ pub const CASES: [Case; 21] = [
     // A buffer of more than a BDP. In one of a fifth, flows of BBR lose many packets, and every ACK has reports.
     Case { buffer: 6000, ..today("bbr100deep", 100, "bbr") },
     Case { buffer: 6000, ..today("bbr3x100deep", 100, "bbr3") },
+    linux("linux", 1, "cubic"),
+    linux("linux100", 100, "cubic"),
+    linux("linuxbbr", 1, "bbr"),
+    linux("linuxbbr100", 100, "bbr"),
 ];
 
 /// The case with this name, or all cases with names that start with it.
@@ -170,7 +182,7 @@ impl Case {
         Scenario::from_value(&Value::Object(serde_json::Map::from_iter([
             ("name".to_owned(), json!(self.name)),
             ("duration".to_owned(), json!(format!("{duration} s"))),
-            ("rules".to_owned(), json!("classic")),
+            ("rules".to_owned(), json!(self.rules)),
             ("nodes".to_owned(), json!(nodes)),
             ("links".to_owned(), json!(links)),
             ("flows".to_owned(), json!(flows)),
