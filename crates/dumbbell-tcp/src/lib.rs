@@ -4,6 +4,7 @@
 //! The congestion control computes the window; the sender decides which segment to send and when. [`TcpParams`]
 //! contains every rule in which implementations differ; an environment is a preset of these parameters.
 
+mod clock;
 pub mod config;
 mod fine;
 mod ranges;
@@ -13,9 +14,9 @@ mod scoreboard;
 pub mod segment;
 pub mod sender;
 
+pub use clock::HostClock;
 pub use config::recovery::RecoverySpec;
 pub use config::{DelayedAck, Nagle, Rules, Tcp, TcpParams, WireSizes};
 pub use receiver::Receiver;
-pub use rtt::HostClock;
 pub use segment::{AckSegment, DataSegment, SackBlocks};
 pub use sender::{Cause, Observation, Sender, SenderStats, TIMERS, TcpEvent, TcpEventKind, TcpInfo};

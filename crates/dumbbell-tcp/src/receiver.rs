@@ -4,9 +4,9 @@ mod growth;
 mod linux;
 mod reading;
 
+use crate::clock::HostClock;
 use crate::config::{DelayedAck, EcnMode, TcpParams};
 use crate::ranges::RangeSet;
-use crate::rtt::HostClock;
 use crate::segment::{AckSegment, DataSegment, SackBlocks};
 use dumbbell_units::{Ecn, Time, prefetch};
 use linux::{Linux, Marked};
@@ -311,8 +311,11 @@ impl Receiver {
         }
         if self.waiting_segments == 0 {
             self.waiting_echo = sent;
-            self.deadline =
-                if params.on_tick { self.clock.after(params.timer, now, 1) } else { now + params.timer };
+            self.deadline = if params.on_tick {
+                self.clock.ticking(params.timer).after(now, 1)
+            } else {
+                now + params.timer
+            };
         }
         self.waiting_segments += 1;
         (self.waiting_segments >= params.segments).then_some(self.waiting_echo)

@@ -1,6 +1,7 @@
 //! Round-trip estimation and the retransmission timeout: the coarse ticking clock of BSD, and
 //! [RFC 6298 §2] with its granularity and minimum as parameters.
 
+use crate::clock::{HostClock, Ticks};
 use crate::scoreboard::Echo;
 use dumbbell_units::{Time, choice, params, tagged};
 
@@ -156,68 +157,6 @@ tagged! {
     }
 }
 
-/// Phase of a host's periodic clocks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum HostClock {
-    /// At this fraction of every clock's period, in [0, 1).
-    Fraction(f64),
-    /// At this time, and whole periods before and after it.
-    At(Time),
-}
-
-impl HostClock {
-    /// Time from 0 to the first tick of a period, in ns.
-    pub(crate) fn phase(self, period: Time) -> u64 {
-        match self {
-            HostClock::Fraction(fraction) => (fraction * period.0 as f64) as u64,
-            HostClock::At(at) => at.0 % period.0,
-        }
-    }
-
-    /// Number of ticks up to and including `at`.
-    pub fn ticks(self, period: Time, at: Time) -> u64 {
-        (at.0 + period.0 - self.phase(period)) / period.0
-    }
-
-    /// The last tick up to and including `at`; 0 if there was none.
-    fn last_tick(self, period: Time, at: Time) -> Time {
-        Time(at.0.saturating_sub((at.0 + period.0 - self.phase(period)) % period.0))
-    }
-
-    /// When a timer of Linux expires that is set at `now` for `at`: the wait in ticks, rounded up, is counted from the
-    /// last tick, and the timer never expires early.
-    pub fn expiry(self, period: Time, now: Time, at: Time) -> Time {
-        self.after(period, now, at.since(now).0.div_ceil(period.0).saturating_add(1))
-    }
-
-    /// When a timer of Linux expires that was set at `now` for so long: its wheel rounds the expiry up to units that grow
-    /// with the wait, and adds one (`calc_wheel_index`). While a timer expires, the wheel is a tick ahead
-    /// (`__run_timers`), so that the wait of one that it sets, `by_timer`, counts one less.
-    pub(crate) fn wheel(self, period: Time, now: Time, wait: Time, by_timer: bool) -> Time {
-        let ticks = wait.0.div_ceil(period.0);
-        let ahead = ticks.saturating_sub(u64::from(by_timer));
-        let level = (0..WHEEL_LEVELS).take_while(|level| ahead >= 63 << (3 * level)).count() as u32;
-        let shift = 3 * level.min(WHEEL_LEVELS);
-        let expires = self.after(period, now, ticks.max(1));
-        let unit = period.0 << shift;
-        let phase = match self {
-            HostClock::Fraction(_) => self.phase(period),
-            HostClock::At(at) => at.0 % unit,
-        };
-        let units = (expires.0 + unit - phase) / unit;
-        Time((phase + units.saturating_mul(unit)).max(expires.0))
-    }
-
-    /// The time of the `n`th tick after `now`, n at least 1.
-    pub fn after(self, period: Time, now: Time, n: u64) -> Time {
-        let number = self.ticks(period, now).saturating_add(n);
-        Time(self.phase(period).saturating_add((number - 1).saturating_mul(period.0)))
-    }
-}
-
-/// Levels of Linux's timer wheel above the first.
-const WHEEL_LEVELS: u32 = 8;
-
 /// Maximum number of doublings of the timeout of RFC 6298.
 const MAX_DOUBLINGS: u32 = 12;
 /// Longest round-trip time that enters the averages, in ticks, so that their scaled arithmetic stays
@@ -229,11 +168,18 @@ const LONGEST_NANOSECONDS: u64 = 1 << 60;
 /// The same for the scaled averages of Linux: about four years.
 const LONGEST_LINUX: u64 = 1 << 57;
 
+/// Ticks of a clock between two times, as far as they enter the averages.
+fn ticks_between(clock: &Ticks, sent: Time, now: Time) -> u64 {
+    clock.between(sent.min(now), now).min(LONGEST_TICKS)
+}
+
 /// The estimator of one connection.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     spec: TimerSpec,
-    clock: HostClock,
+    /// The clocks of the timer and of timestamps.
+    clock: Ticks,
+    stamps: Ticks,
     /// BSD, and RFC 6298 with `scaled_ticks`: scaled ticks. RFC 6298: nanoseconds.
     srtt: i64,
     rttvar: i64,
@@ -252,9 +198,15 @@ pub struct RttEstimator {
 impl RttEstimator {
     /// An estimator without samples.
     pub fn new(spec: &TimerSpec, clock: HostClock) -> Self {
+        let (tick, stamp) = match spec {
+            TimerSpec::Bsd(bsd) => (bsd.tick, bsd.tick),
+            TimerSpec::Rfc6298(rfc) => (rfc.granularity, rfc.granularity),
+            TimerSpec::Linux(linux) => (linux.tick, linux.timestamp_unit),
+        };
         let mut estimator = RttEstimator {
             spec: spec.clone(),
-            clock,
+            clock: clock.ticking(tick),
+            stamps: clock.ticking(stamp),
             srtt: 0,
             rttvar: 0,
             has_sample: false,
@@ -277,7 +229,7 @@ impl RttEstimator {
 
     /// The clock of the host.
     pub fn clock(&self) -> HostClock {
-        self.clock
+        self.clock.host()
     }
 
     /// When a timer expires that was set for `wait` and is due at `due`, by the timer wheel of Linux; `due` for other
@@ -286,7 +238,7 @@ impl RttEstimator {
         match &self.spec {
             TimerSpec::Linux(linux) if linux.tick.0 > 0 => {
                 let set = Time(due.0.saturating_sub(wait.0));
-                self.clock.wheel(linux.tick, set, wait, self.backoffs > 0).max(due)
+                self.clock.wheel(set, wait, self.backoffs > 0).max(due)
             }
             _ => due,
         }
@@ -308,7 +260,7 @@ impl RttEstimator {
                 self.srtt = self.linux.srtt;
             }
             TimerSpec::Bsd(bsd) => {
-                let elapsed = self.ticks_between(bsd.tick, sent, now);
+                let elapsed = ticks_between(&self.clock, sent, now);
                 let (fix, origin) = (bsd.precision_fix, bsd.sample_origin);
                 self.last_ticks = elapsed + origin;
                 self.bsd_sample(self.last_ticks as i64, origin as i64, fix);
@@ -317,7 +269,7 @@ impl RttEstimator {
                 let mut rtt = now.since(sent).0;
                 let is_scaled = rfc.is_scaled();
                 if rfc.whole_ticks && rfc.granularity.0 > 0 {
-                    let ticks = self.ticks_between(rfc.granularity, sent, now).max(1);
+                    let ticks = ticks_between(&self.clock, sent, now).max(1);
                     rtt = if is_scaled { ticks } else { ticks.saturating_mul(rfc.granularity.0) };
                 }
                 let rtt = rtt.min(LONGEST_NANOSECONDS) as i64;
@@ -338,15 +290,15 @@ impl RttEstimator {
     /// The round-trip time of data sent again at `sent`, which timestamps tell, for the congestion control: whole units
     /// of their clock, at least one [linux6 tcp_input.c].
     pub fn by_timestamps(&self, sent: Time, now: Time) -> Option<Time> {
-        let TimerSpec::Linux(LinuxTimer { timestamp_unit, .. }) = &self.spec else { return None };
-        let units = self.ticks_between(*timestamp_unit, sent, now).max(1);
-        Some(Time(units.saturating_mul(timestamp_unit.0)))
+        let TimerSpec::Linux(_) = &self.spec else { return None };
+        let units = ticks_between(&self.stamps, sent, now).max(1);
+        Some(Time(units.saturating_mul(self.stamps.period().0)))
     }
 
     /// The time that a timestamp sent at `at` tells: that of the last tick of its clock, if it has one.
     pub fn stamped(&self, at: Time) -> Time {
         match &self.spec {
-            TimerSpec::Linux(linux) if at < Time::NEVER => self.clock.last_tick(linux.timestamp_unit, at),
+            TimerSpec::Linux(_) if at < Time::NEVER => self.stamps.last(at),
             _ => at,
         }
     }
@@ -354,14 +306,14 @@ impl RttEstimator {
     /// What an ACK with the timestamp of a segment sent at `at` echoes.
     pub fn echo(&self, at: Time) -> Echo {
         match &self.spec {
-            TimerSpec::Linux(linux) => Echo { at, end: self.clock.after(linux.timestamp_unit, at, 1) },
+            TimerSpec::Linux(_) => Echo { at, end: self.stamps.after(at, 1) },
             _ => Echo::exact(at),
         }
     }
 
     /// The time from `since` to `now`, and the timeout, as the clock of the timer shows them: in Linux, both in ticks.
     pub fn elapsed(&self, since: Time, now: Time) -> (Time, Time) {
-        let elapsed = self.tick().map(|tick| Time(self.ticks_between(tick, since, now) * tick.0));
+        let elapsed = self.tick().map(|tick| Time(ticks_between(&self.clock, since, now) * tick.0));
         (elapsed.unwrap_or(now.since(since)), self.timeout)
     }
 
@@ -371,11 +323,6 @@ impl RttEstimator {
             TimerSpec::Linux(linux) if linux.tick.0 > 0 => Some(linux.tick),
             _ => None,
         }
-    }
-
-    fn ticks_between(&self, period: Time, sent: Time, now: Time) -> u64 {
-        let elapsed = self.clock.ticks(period, now).saturating_sub(self.clock.ticks(period, sent.min(now)));
-        elapsed.min(LONGEST_TICKS)
     }
 
     /// `ticks` counts from `origin`: counted from 1, a value r means between r - 1 and r ticks.
@@ -438,7 +385,7 @@ impl RttEstimator {
     #[inline]
     pub fn deadline(&self, now: Time) -> Time {
         match &self.spec {
-            TimerSpec::Bsd(bsd) => self.clock.after(bsd.tick, now, self.ticks),
+            TimerSpec::Bsd(_) => self.clock.after(now, self.ticks),
             TimerSpec::Rfc6298(_) | TimerSpec::Linux(_) => now + self.timeout,
         }
     }
@@ -563,15 +510,6 @@ mod tests {
         let samples = [40, 120, 600];
         assert_eq!(timeouts(MinimumBounds::Timeout, &samples), [200_000, 200_000, 773_750]);
         assert_eq!(timeouts(MinimumBounds::Variation, &samples), [240_000, 250_000, 773_750]);
-    }
-
-    #[test]
-    fn ticks_count_from_the_phase_of_the_host() {
-        let clock = HostClock::Fraction(0.5);
-        assert_eq!(clock.ticks(TICK, Time(249_999_999)), 0);
-        assert_eq!(clock.ticks(TICK, Time(250_000_000)), 1);
-        assert_eq!(clock.after(TICK, Time(250_000_000), 1), Time(750_000_000));
-        assert_eq!(clock.after(TICK, Time(249_999_999), 2), Time(750_000_000));
     }
 
     #[test]
@@ -747,15 +685,6 @@ mod tests {
         assert_eq!(timeout(110.625, true), 455.7);
         // The next ends with the same: mdev 194.106 or 200 at least: 345.078 - 145.078 / 4 = 308.809.
         assert_eq!(timeout(110.625, true), 419.43);
-    }
-
-    #[test]
-    fn a_timer_of_linux_expires_with_the_second_tick_at_the_earliest() {
-        let clock = HostClock::Fraction(0.0);
-        let expiry = |now: u64, at: u64| clock.expiry(Time(4), Time(now), Time(at)).0;
-        // Ticks at 0, 4, 8 and so on. A wait of 1 to 4 is one tick, and the one in which it is set does not count.
-        assert_eq!([expiry(8, 9), expiry(8, 12), expiry(11, 12), expiry(11, 15)], [16, 16, 16, 16]);
-        assert_eq!([expiry(8, 13), expiry(11, 16), expiry(12, 13)], [20, 20, 20]);
     }
 
     #[test]

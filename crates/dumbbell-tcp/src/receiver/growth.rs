@@ -6,8 +6,8 @@
 //! Where it departs: every packet of up to 1518 bytes has a buffer of 1600 bytes, as of a virtual network device
 //! (`virtio_net`). Other devices have others.
 
+use crate::clock::HostClock;
 use crate::config::first_window;
-use crate::rtt::HostClock;
 use dumbbell_units::Time;
 
 /// Initial and largest receive buffer (`tcp_rmem`), in bytes.
@@ -17,6 +17,11 @@ const MAX_BUFFER: u64 = 6_291_456;
 const LEAST_SEGMENT: u64 = 128;
 /// Unit of a window that is told: the scale is 7.
 const WINDOW_UNIT: u64 = 128;
+
+/// A window in whole units, rounded up.
+fn whole_units(window: u64) -> u64 {
+    window.saturating_add(WINDOW_UNIT - 1) / WINDOW_UNIT * WINDOW_UNIT
+}
 
 /// A packet with the headers of Ethernet, IP and TCP, space before it, and the unit of its buffer.
 const HEADERS: u64 = 14 + 20 + 32;
@@ -208,9 +213,12 @@ impl Growth {
 
     /// A segment arrived, while data takes `held` bytes of memory. True if the window grows.
     pub(super) fn grow(&mut self, bytes: u64, rcv_mss: u64, held: u64) -> bool {
+        if self.window >= self.clamp {
+            return false;
+        }
         let room = self.clamp.min(self.free(held)).saturating_sub(self.window);
-        let step = self.step(bytes, rcv_mss);
-        if room == 0 || step == 0 {
+        let step = if room > 0 { self.step(bytes, rcv_mss) } else { 0 };
+        if step == 0 {
             return false;
         }
         self.window += room.min(step.max(2 * bytes));
@@ -248,13 +256,13 @@ impl Growth {
                 return (0, true);
             }
         }
-        (free.min(self.window).next_multiple_of(WINDOW_UNIT), is_short)
+        (whole_units(free.min(self.window)), is_short)
     }
 
     /// The window that is told if that of now ends so many bytes beyond what has arrived: it does not shrink.
     pub(super) fn told(&self, left: u64, rcv_mss: u64, held: u64) -> (u64, bool) {
         let (window, is_short) = self.select(rcv_mss, held);
-        let window = if window < left { left.next_multiple_of(WINDOW_UNIT) } else { window };
+        let window = if window < left { whole_units(left) } else { window };
         (window, is_short)
     }
 

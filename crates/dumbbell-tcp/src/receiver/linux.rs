@@ -14,9 +14,10 @@ mod blocks;
 mod held;
 
 use super::growth::Growth;
+use crate::clock::{HostClock, Ticks};
 use crate::config::{DelayForm, DelayedAck, DelayedAckParams, TcpParams};
 use crate::ranges::RangeSet;
-use crate::rtt::{HostClock, TimerSpec};
+use crate::rtt::TimerSpec;
 use crate::segment::{DataSegment, SackBlocks};
 use blocks::Blocks;
 use dumbbell_units::Time;
@@ -59,11 +60,14 @@ pub(super) struct Marked {
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Linux {
-    clock: HostClock,
-    tick: Time,
-    /// Shortest and longest delay, in ticks.
+    clock: Ticks,
+    /// The last tick that was asked for, and the time of the next.
+    tick: (u64, Time),
+    /// Shortest and longest delay, that of all, and that of one that no segment with PSH asks for, in ticks.
     least: u64,
     most: u64,
+    longest: u64,
+    longest_without_psh: u64,
     /// Full segments that are not acknowledged at once, at most.
     waits_for: u64,
     /// Most segments that are acknowledged at once, and whether they begin again.
@@ -136,11 +140,13 @@ impl Linux {
         let growth = delayed.quick_growing.then(|| Growth::new(clock, mss));
         let buffer = params.receive_buffer.bytes(mss as u32).min(2e18) as u64;
         Some(Box::new(Linux {
-            clock,
-            tick,
+            clock: clock.ticking(tick),
+            tick: (0, Time::ZERO),
             least: ticks(timer),
             // Less than the least timeout by a tick.
             most: ticks(LONGEST).saturating_sub(1).max(1),
+            longest: ticks(LONGEST),
+            longest_without_psh: ticks(LONGEST_WITHOUT_PSH),
             waits_for: (segments - 1).min(MOST_SEGMENTS),
             most_quick: quick,
             again: delayed.quick_again,
@@ -192,10 +198,10 @@ impl Linux {
             return;
         }
         let rtt = now.since(std::mem::replace(&mut self.opened, Time::NEVER));
-        let ticks = |time: Time| time.0.div_ceil(self.tick.0);
+        let ticks = |time: Time| time.0.div_ceil(self.clock.period().0);
         self.srtt = Some((ticks(rtt), rtt.0 / 1000 * 8));
         self.rto = ticks(rtt + Time(2 * rtt.0).max(MARGIN));
-        self.last = self.clock.ticks(self.tick, now);
+        self.last = self.clock.count(now);
         if let Some(growth) = &mut self.growth {
             growth.on_established(now, rtt);
         }
@@ -331,7 +337,7 @@ impl Linux {
     fn on_data(&mut self, now: Time, end: u64, bytes: u64, marked: Marked) {
         self.is_scheduled = true;
         self.measure(bytes);
-        let tick = self.clock.ticks(self.tick, now);
+        let tick = self.tick(now);
         let gap = tick.saturating_sub(self.last);
         if self.ato == 0 {
             self.add_quick(self.most_quick);
@@ -339,7 +345,7 @@ impl Linux {
         } else if gap <= self.least / 2 {
             self.ato = self.ato / 2 + self.least / 2;
         } else if gap < self.ato {
-            self.ato = (self.ato / 2 + gap).min(self.rto).min(self.longest());
+            self.ato = (self.ato / 2 + gap).min(self.rto).min(self.longest);
         } else if gap > self.rto && self.again {
             self.add_quick(self.most_quick);
         }
@@ -478,9 +484,13 @@ impl Linux {
         }
     }
 
-    /// The longest delay of all.
-    fn longest(&self) -> u64 {
-        LONGEST.0.div_ceil(self.tick.0)
+    /// Ticks up to now. The time of the next is known, so that most segments need no division.
+    #[inline]
+    fn tick(&mut self, now: Time) -> u64 {
+        if now >= self.tick.1 {
+            self.tick = self.clock.count_and_next(now);
+        }
+        self.tick.0
     }
 
     /// Acknowledges what is scheduled, or delays that (`__tcp_ack_snd_check`).
@@ -536,20 +546,19 @@ impl Linux {
     fn delay(&mut self, now: Time, next: u64) -> Option<SackBlocks> {
         let mut wait = self.ato;
         if wait > self.least {
-            let most =
-                if self.is_pushed { self.longest() } else { LONGEST_WITHOUT_PSH.0.div_ceil(self.tick.0) };
+            let most = if self.is_pushed { self.longest } else { self.longest_without_psh };
             let most = self.srtt.map_or(most, |(ticks, _)| most.min(ticks.max(self.least)));
             wait = wait.min(most);
         }
         wait = wait.min(self.most);
-        let tick = self.clock.ticks(self.tick, now);
+        let tick = self.tick(now);
         let until = tick + wait;
         match self.timer {
             Some(earlier) if earlier <= tick + wait / 4 => return Some(self.send(next)),
             Some(earlier) if earlier <= until => {}
             _ => {
                 self.timer = Some(until);
-                self.timer_due = self.clock.wheel(self.tick, now, Time(wait * self.tick.0), false);
+                self.timer_due = self.clock.wheel(now, Time(wait * self.clock.period().0), false);
             }
         }
         self.is_scheduled = true;
@@ -560,7 +569,7 @@ impl Linux {
     pub(super) fn on_deadline(&mut self, now: Time, next: u64) -> SackBlocks {
         let is_delayed = self.compressed == 0 && !self.is_room && self.timer.is_some();
         if is_delayed && self.timer_due <= now {
-            self.ato = (2 * self.ato).min(self.rto).min(self.longest());
+            self.ato = (2 * self.ato).min(self.rto).min(self.longest);
         }
         self.send(next)
     }

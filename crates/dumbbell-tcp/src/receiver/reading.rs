@@ -8,8 +8,8 @@
 //! With autotuning, the window begins small and grows as with the buffers of Linux's defaults, up to the buffer.
 
 use super::growth::Growth;
+use crate::clock::HostClock;
 use crate::config::TcpParams;
-use crate::rtt::HostClock;
 use dumbbell_units::{Rate, Time};
 
 /// Bits per byte times nanoseconds per second.

@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::duplicates::{DUPLICATE_THRESHOLD, Duplicates};
 use super::timers::{TimerKind, Timers};
 use super::trace::TcpEventKind;
-use crate::rtt::HostClock;
+use crate::clock::HostClock;
 use crate::scoreboard::Scoreboard;
 use crate::segment::DataSegment;
 use dumbbell_cc::{Algorithm, Congestion, RecoveryExit, SenderState, Signal, Undo};
@@ -186,15 +186,17 @@ impl Access<'_> {
 
     /// By how much timers are later because of the pacer, in Linux.
     #[inline]
-    pub(super) fn pacing_delay(&self) -> Time {
+    pub(super) fn pacing_delay(&self) -> Option<Time> {
         self.connection.pacing_delay(self.now)
     }
 
     /// Starts the timer of the timeout or of a probe, which expires at `at` whatever the timeout is, or in Linux later by the
     /// wait of the pacer.
-    #[inline]
-    pub(super) fn set_timer(&mut self, kind: TimerKind, at: Time) {
-        let at = at + self.pacing_delay();
+    #[inline(always)]
+    pub(super) fn set_timer(&mut self, kind: TimerKind, mut at: Time) {
+        if let Some(delay) = self.pacing_delay() {
+            at = at + delay;
+        }
         self.connection.timers.set(kind, at);
         self.connection.retransmission.note_wait(at, at.since(self.now), kind == TimerKind::Probe);
     }

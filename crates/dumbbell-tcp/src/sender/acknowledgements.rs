@@ -86,13 +86,17 @@ impl Sender {
             let by = if is_duplicate { DeliveredBy::Duplicate } else { DeliveredBy::Other };
             recovery.on_delivered(&mut connection.access(now), by);
         }
-        if is_duplicate {
+        // Linux tells a model of every acknowledgement while data is outstanding (`tcp_cong_control`).
+        let is_told = is_duplicate
+            || repeats && recovery.is_disordered().is_some() && connection.congestion.is_model_based();
+        if is_told {
             let mut is_taken = false;
-            if by_time && connection.ecn.signals(ack.is_ece) {
+            if is_duplicate && by_time && connection.ecn.signals(ack.is_ece) {
                 let delivered = connection.scoreboard.delivered() - before.delivered;
                 is_taken = recovery.on_mark(&mut connection.access(now), delivered, false);
             }
-            let grows = recovery.grows_on_reports()
+            let grows = is_duplicate
+                && recovery.grows_on_reports()
                 && !connection.in_recovery
                 && !connection.phases.cwr
                 && has_news
@@ -101,15 +105,12 @@ impl Sender {
             if is_taken {
                 connection.ecn.take_signal();
             }
-            connection.duplicates.count += 1;
-            if !by_time {
+            connection.duplicates.count += u32::from(is_duplicate);
+            if is_duplicate && !by_time {
                 recovery.on_duplicate_ack(&mut connection.access(now));
             }
         } else if !repeats {
             connection.duplicates.count = 0;
-        } else if recovery.is_disordered().is_some() && connection.congestion.is_model_based() {
-            // Linux tells a model of every acknowledgement while data is outstanding (`tcp_cong_control`).
-            connection.announce_duplicate(now, ack, before, rtt, false);
         }
         false
     }

@@ -12,8 +12,9 @@ use super::timers::{TimerKind, Timers};
 use super::trace::{TcpEventKind, Trace};
 use super::validation::Validation;
 use super::{SenderStats, opening::Opening};
+use crate::clock::HostClock;
 use crate::config::{EcnMode, TcpParams};
-use crate::rtt::{HostClock, TimerSpec};
+use crate::rtt::TimerSpec;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{AckSegment, DataSegment};
 use dumbbell_cc::{
@@ -284,14 +285,17 @@ impl Connection {
     /// Starts or restarts the retransmission timer.
     #[inline]
     pub(super) fn restart_retransmission_timer(&mut self, now: Time) {
-        let deadline = self.retransmission.deadline(now) + self.pacing_delay(now);
+        let mut deadline = self.retransmission.deadline(now);
+        if let Some(delay) = self.pacing_delay(now) {
+            deadline = deadline + delay;
+        }
         self.timers.set(TimerKind::Retransmission, deadline);
     }
 
     /// By how much timers are later because of the pacer, in Linux: whole ticks.
     #[inline]
-    pub(super) fn pacing_delay(&self, now: Time) -> Time {
-        self.retransmission.whole_ticks(self.pacer.delay_of_linux(now))
+    pub(super) fn pacing_delay(&self, now: Time) -> Option<Time> {
+        self.pacer.delay_of_linux(now).map(|delay| self.retransmission.whole_ticks(delay))
     }
 
     /// Retransmits everything outstanding from the oldest segment on.
@@ -483,6 +487,7 @@ impl Connection {
         (seq, len)
     }
 
+    #[inline(always)]
     fn note_sent(&mut self, len: u32, now: Time) {
         self.stats.segments_sent += 1;
         self.stats.bytes_sent += u64::from(len);
@@ -494,7 +499,7 @@ impl Connection {
     }
 
     /// Reports a duplicate ACK to the congestion control.
-    #[inline]
+    #[inline(always)]
     pub(super) fn announce_duplicate(
         &mut self,
         now: Time,
@@ -539,7 +544,7 @@ impl Connection {
 
     /// Takes the sample of the delivery rate. Its interval is at least the minimum round-trip time: by the rules of Linux,
     /// that which its detection of losses knows.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_rate_sample(&mut self, rtt: Option<Time>) {
         let known = self.scoreboard.deliveries().filter(|_| self.scoreboard.takes_ranges_in_order());
         let min_rtt = known.map_or(self.stats.rtt_min, |deliveries| deliveries.min_rtt().secs());

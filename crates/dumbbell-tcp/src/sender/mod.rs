@@ -35,8 +35,8 @@ pub use observation::{Observation, TIMERS, TcpInfo};
 pub use stats::SenderStats;
 pub use trace::{TcpEvent, TcpEventKind};
 
+use crate::clock::HostClock;
 use crate::config::TcpParams;
-use crate::rtt::HostClock;
 use connection::Connection;
 use dumbbell_cc::{Algorithm, ExternalControl, RateSample, Setup};
 use dumbbell_units::{Stream, Time};

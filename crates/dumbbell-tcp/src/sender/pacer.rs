@@ -156,10 +156,10 @@ impl Pacer {
         }
     }
 
-    /// Time until the next departure, by which the timers of Linux are later (`tcp_pacing_delay`); otherwise zero.
+    /// Time until the next departure, by which the timers of Linux are later (`tcp_pacing_delay`); otherwise none.
     #[inline]
-    pub(super) fn delay_of_linux(&self, now: Time) -> Time {
-        if self.linux.is_some() { self.until.since(now) } else { Time::ZERO }
+    pub(super) fn delay_of_linux(&self, now: Time) -> Option<Time> {
+        (self.linux.is_some() && self.until > now).then(|| self.until - now)
     }
 
     #[inline]
@@ -354,7 +354,7 @@ mod tests {
         }
         assert_eq!(departures[..9], [MS; 9]);
         assert_eq!(departures[9], 4_333_333);
-        assert_eq!(pacer.delay_of_linux(Time(2 * MS)), Time(2_333_333));
+        assert_eq!(pacer.delay_of_linux(Time(2 * MS)), Some(Time(2_333_333)));
         // What a timeout sends again does not wait, and takes its space after the others.
         pacer.release();
         assert_eq!(pacer.wait(Time(2 * MS), Urgency::Regular), None);

@@ -1,7 +1,8 @@
 //! The retransmission timer: which segment is timed, and when the timeout expires.
 
+use crate::clock::HostClock;
 use crate::config::TcpParams;
-use crate::rtt::{HostClock, RttEstimator};
+use crate::rtt::RttEstimator;
 use crate::scoreboard::Echo;
 use dumbbell_cc::Restart;
 use dumbbell_units::Time;
@@ -112,9 +113,6 @@ impl RetransmissionTimer {
     /// This time in whole ticks of the timer's clock, if it has one.
     #[inline]
     pub(super) fn whole_ticks(&self, time: Time) -> Time {
-        if time == Time::ZERO {
-            return time;
-        }
         self.estimator.tick().map_or(time, |tick| Time(time.0 / tick.0.max(1) * tick.0))
     }
 

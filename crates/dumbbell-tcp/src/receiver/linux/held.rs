@@ -93,28 +93,35 @@ impl Held {
 /// Data in order that the application has not read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unread {
-    parts: VecDeque<Part>,
+    /// What is read first: nearly always all.
+    first: Option<Part>,
+    rest: VecDeque<Part>,
 }
 
 impl Unread {
     /// Data follows. Returns the memory that is free, because it shares a description.
     pub(super) fn push(&mut self, part: Part) -> u64 {
-        if let Some(free) = self.parts.back_mut().and_then(|tail| tail.join(&part)) {
+        let Some(first) = &mut self.first else {
+            self.first = Some(part);
+            return 0;
+        };
+        let tail = self.rest.back_mut().unwrap_or(first);
+        if let Some(free) = tail.join(&part) {
             return free;
         }
-        self.parts.push_back(part);
+        self.rest.push_back(part);
         0
     }
 
     /// End of what the application reads next at once, if it has read up to `read`, may read `most` bytes; and the
     /// memory that is free then.
     pub(super) fn pop(&mut self, read: u64, most: u64) -> Option<(u64, u64)> {
-        let first = *self.parts.front().filter(|_| most > 0)?;
+        let first = self.first.filter(|_| most > 0)?;
         let end = first.end.min(read.saturating_add(most));
         if end < first.end {
             return Some((end, 0));
         }
-        self.parts.pop_front();
+        self.first = self.rest.pop_front();
         Some((end, first.memory))
     }
 }

@@ -161,7 +161,7 @@ impl Rack {
         } else {
             let at = next + self.rules.reo_timer_slack;
             let tick = self.rules.reo_timer_tick;
-            let at = if tick.0 == 0 { at } else { connection.clock().expiry(tick, now, at) };
+            let at = if tick.0 == 0 { at } else { connection.clock().ticking(tick).expiry(now, at) };
             connection.timers().set(TimerKind::Reordering, at);
         }
         let has_news = connection.scoreboard().lost() != before;
@@ -293,7 +293,10 @@ impl Rack {
             connection.timers().stop(TimerKind::Probe);
             return;
         }
-        let latest = connection.timers().deadline(TimerKind::Retransmission) - connection.pacing_delay();
+        let mut latest = connection.timers().deadline(TimerKind::Retransmission);
+        if let Some(delay) = connection.pacing_delay() {
+            latest = latest - delay;
+        }
         let at = (connection.now() + self.probe_timeout(connection)).min(latest);
         connection.set_timer(TimerKind::Probe, at);
     }
