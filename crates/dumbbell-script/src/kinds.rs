@@ -153,6 +153,7 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "no-sack", summary: "losses without selective acknowledgements", draw: no_sack },
     Kind { name: "controls", summary: "losses with the other congestion controls", draw: controls },
     Kind { name: "bbr", summary: "BBR with losses", draw: bbr },
+    Kind { name: "bbr-ecn", summary: "BBR with marks (RFC 3168), and some losses", draw: bbr_ecn },
     Kind { name: "receiver", summary: "data arrives, with losses and duplicates", draw: receiver },
 ];
 
@@ -309,6 +310,11 @@ fn bbr(draw: &mut Draw) -> Conditions {
     let time = Time(draw.between(120_000, 1_200_000));
     let lost = draw.some(segments, 0.01).into_iter().collect();
     Conditions { congestion: "bbr".into(), bottleneck: Some((time, WITHOUT_LOSS)), lost, ..conditions }
+}
+
+fn bbr_ecn(draw: &mut Draw) -> Conditions {
+    let conditions = bbr(draw);
+    Conditions { has_ecn: true, marked: draw.some(400, 0.02).into_iter().collect(), ..conditions }
 }
 
 fn receiver(draw: &mut Draw) -> Conditions {

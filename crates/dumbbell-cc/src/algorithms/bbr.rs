@@ -12,7 +12,7 @@
 //! With `form = "linux"`, it is the module of the kernel in whole numbers. Where it departs from the kernel otherwise:
 //! quantities are real numbers, not integers with a scale. Segments leave one by one unless `bursts` is set; the window
 //! provides for the kernel's bursts in any case. Losses that a recovery infers when it begins count with the next ACK. It
-//! does not react to marks, so its packets are not ECN-capable.
+//! does not react to marks, so its packets are not ECN-capable; those of the kernel are, whatever the congestion control.
 
 use crate::delivery::{Rounds, WindowedMax};
 use crate::linux::bbr::{Numbers, gain};
@@ -671,7 +671,7 @@ impl Control for Bbr {
     }
 
     fn ecn_codepoint(&self) -> Ecn {
-        Ecn::NotEct
+        if self.module.is_some() { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
     fn on_initial_window(&mut self, cwnd: f64) {

@@ -388,7 +388,7 @@ impl Rack {
             // The reduction goes on, and an undo does not restore what a mark has reduced.
             connection.set_in_cwr(false);
             // A segment that the reduction has let out takes the place of the first retransmission.
-            self.must_send = !self.reduction.has_sent(connection);
+            self.must_send = self.reduces(connection) && !self.reduction.has_sent(connection);
             self.keep_window_at_undo();
             connection.recover_reduced();
             if self.reduces(connection) {
@@ -419,7 +419,7 @@ impl Rack {
         if connection.in_recovery() || connection.in_loss() || connection.in_cwr() {
             return true;
         }
-        if !self.reduces(connection) {
+        if !self.reduces(connection) && !connection.congestion().is_model_based() {
             return false;
         }
         let prior = self.prior(connection, delivered);
@@ -428,8 +428,10 @@ impl Rack {
         connection.set_in_cwr(true);
         self.recover = connection.snd_max();
         self.probe.cancel();
-        let counters = (delivered, connection.scoreboard().lost());
-        self.reduction = Reduction::begin_linux(connection, self.rules.prr, prior, counters, is_advance);
+        if self.reduces(connection) {
+            let counters = (delivered, connection.scoreboard().lost());
+            self.reduction = Reduction::begin_linux(connection, self.rules.prr, prior, counters, is_advance);
+        }
         self.machine.tell_change(connection);
         true
     }
