@@ -193,7 +193,7 @@ fn written(value: &Value) -> String {
 pub fn near_miss(name: &str, names: &[&str]) -> Option<String> {
     names
         .iter()
-        .map(|&known| (strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase()), known))
+        .map(|&known| (strsim::jaro_winkler(&name.to_ascii_lowercase(), &known.to_ascii_lowercase()), known))
         .filter(|&(likeness, _)| likeness > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, known)| known.to_owned())
@@ -239,12 +239,59 @@ pub struct ParamInfo {
 pub trait Params: Sized + Default {
     /// Names of the declared parameters in order.
     const NAMES: &'static [&'static str];
-    /// Replaces the members that the node gives.
-    fn overlay(self, node: &Node<'_>) -> Result<Self, SpecError>;
+    /// Replaces the members that the node gives; those before a member that is not accepted are replaced.
+    fn replace(&mut self, node: &Node<'_>) -> Result<(), SpecError>;
+    /// The table with the members that the node gives.
+    fn overlay(mut self, node: &Node<'_>) -> Result<Self, SpecError> {
+        self.replace(node)?;
+        Ok(self)
+    }
     /// The declared parameters in order.
     fn infos() -> Vec<ParamInfo>;
     /// Canonical form with every member.
     fn members(&self) -> Map<String, Value>;
+}
+
+/// A condition of a parameter, and what is accepted.
+pub type Check<T> = (fn(&T) -> bool, &'static str);
+
+/// Reads the members of a table one after the other, up to the first that is not accepted. It has one function per type, not
+/// one per parameter: hundreds of parameters are declared.
+#[derive(Debug)]
+pub struct Reader<'n, 'v> {
+    node: &'n Node<'v>,
+    read: Result<(), SpecError>,
+}
+
+impl<'n, 'v> Reader<'n, 'v> {
+    /// A reader of a table, which has no other members than these.
+    pub fn new(node: &'n Node<'v>, known: &[&str]) -> Self {
+        Reader { node, read: node.refuse_unknown(known) }
+    }
+
+    /// Reads a member into its place, if the table has it.
+    #[inline(never)]
+    pub fn read<T: Field>(&mut self, name: &str, place: &mut T, check: Option<Check<T>>) {
+        let Some(child) = self.node.child(name).filter(|_| self.read.is_ok()) else { return };
+        match (T::decode(&child), check) {
+            (Ok(value), Some((is_accepted, accepted))) if !is_accepted(&value) => {
+                self.read = Err(child.error(accepted));
+            }
+            (Ok(value), _) => *place = value,
+            (Err(error), _) => self.read = Err(error),
+        }
+    }
+
+    /// Why a member is not accepted.
+    pub fn finish(self) -> Result<(), SpecError> {
+        self.read
+    }
+}
+
+/// Adds the canonical form of a value to a table.
+#[inline(never)]
+pub fn put<T: Field>(members: &mut Members, name: &str, value: &T) {
+    members.insert(name.to_owned(), value.encode());
 }
 
 /// JSON Schema of a table of parameters, with extra properties (for instance a tag) first.
@@ -323,22 +370,15 @@ macro_rules! params {
         impl $crate::spec::Params for $Name {
             const NAMES: &'static [&'static str] = &[$( stringify!($field) ),*];
 
-            #[allow(unused_mut, reason = "a table without parameters assigns nothing")]
-            fn overlay(mut self, node: &$crate::spec::Node<'_>) -> Result<Self, $crate::spec::SpecError> {
-                node.refuse_unknown(Self::NAMES)?;
-                $(
-                    if let Some(child) = node.child(stringify!($field)) {
-                        let decoded = <$ty as $crate::spec::Field>::decode(&child)?;
-                        $(
-                            let $value = &decoded;
-                            if !($check) {
-                                return Err(child.error($accepts));
-                            }
-                        )?
-                        self.$field = decoded;
-                    }
-                )*
-                Ok(self)
+            #[allow(unused_assignments, unused_mut, reason = "not every field has a condition")]
+            fn replace(&mut self, node: &$crate::spec::Node<'_>) -> Result<(), $crate::spec::SpecError> {
+                let mut reader = $crate::spec::Reader::new(node, Self::NAMES);
+                $({
+                    let mut check: Option<$crate::spec::Check<$ty>> = None;
+                    $( check = Some((|$value: &$ty| $check, $accepts)); )?
+                    reader.read(stringify!($field), &mut self.$field, check);
+                })*
+                reader.finish()
             }
 
             #[allow(unused_assignments, unused_mut, reason = "not every field narrows its type")]
@@ -363,10 +403,7 @@ macro_rules! params {
             fn members(&self) -> $crate::spec::Members {
                 #[allow(unused_mut, reason = "a table may be empty")]
                 let mut members = $crate::spec::Members::new();
-                $( members.insert(
-                    stringify!($field).to_owned(),
-                    $crate::spec::Field::encode(&self.$field),
-                ); )*
+                $( $crate::spec::put(&mut members, stringify!($field), &self.$field); )*
                 members
             }
         }
@@ -493,10 +530,11 @@ macro_rules! tagged {
             }
 
             /// The same variant with the parameters that a table states.
-            fn overlay(self, node: &$crate::spec::Node<'_>) -> Result<Self, $crate::spec::SpecError> {
-                Ok(match self { $(
-                    $Name::$variant(params) => $Name::$variant($crate::spec::Params::overlay(params, node)?),
-                )+ })
+            fn overlay(mut self, node: &$crate::spec::Node<'_>) -> Result<Self, $crate::spec::SpecError> {
+                match &mut self {
+                    $( $Name::$variant(params) => $crate::spec::Params::replace(params, node), )+
+                }?;
+                Ok(self)
             }
 
             /// Catalogue entries: name, summary and parameters of every variant.
