@@ -1,20 +1,21 @@
-// Builds the page: `node build.mjs MODULE FOLDER` bundles it with the engine's module into a folder. With `--optimize`, the
-// module is made smaller and faster before, which takes a minute.
+// Builds the page: `node build.mjs MODULE DESCRIBE FOLDER` bundles it with the engine's module into a folder, and with what
+// the program `dumbbell-describe` prints. With `--optimize`, the module is made smaller and faster before, which takes a
+// minute.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
 import esbuild from "esbuild";
+import { sizes } from "./sent.mjs";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const ROOT = join(HERE, "../..");
 const ALLOWED = ["MIT", "Apache-2.0", "ISC", "BSD-2-Clause", "BSD-3-Clause"];
 
 const isOptimized = process.argv.includes("--optimize");
-const [engine, folder] = process.argv.slice(2).filter((one) => !one.startsWith("--"));
-if (!engine || !folder) throw new Error("usage: node build.mjs [--optimize] MODULE FOLDER");
+const [engine, describe, folder] = process.argv.slice(2).filter((one) => !one.startsWith("--"));
+if (!folder) throw new Error("usage: node build.mjs [--optimize] MODULE DESCRIBE FOLDER");
 const read = (...path) => readFileSync(join(...path), "utf8");
 
 /** The scenarios of examples/ that the engine runs without other programs, with their titles. */
@@ -62,11 +63,14 @@ async function bundle() {
     legalComments: "none",
     metafile: true,
   };
+  // What the page imports when it is used is a file of its own.
   const built = await esbuild.build({
     ...options,
     entryPoints: { lab: join(HERE, "src/main.js"), worker: join(HERE, "src/worker.js") },
     outdir: folder,
     absWorkingDir: HERE,
+    splitting: true,
+    chunkNames: "[name]",
   });
   const style = read(HERE, "node_modules/uplot/dist/uPlot.min.css") + read(HERE, "lab.css");
   const { code } = await esbuild.transform(style, { loader: "css", minify: true });
@@ -128,11 +132,7 @@ await bundle();
 page();
 await sandbox();
 copyModule();
-// The sandbox is sent for an own algorithm alone.
-const sent = ["index.html", "lab.css", "lab.js", "worker.js", "engine.wasm"];
-const sizes = sent.map((file) => [
-  file,
-  Math.round(gzipSync(readFileSync(join(folder, file)), { level: 9 }).length / 1000),
-]);
-const total = sizes.reduce((sum, [, size]) => sum + size, 0);
-console.log(`lab: ${total} kB with gzip (${sizes.map(([file, size]) => `${file} ${size}`).join(", ")})`);
+writeFileSync(join(folder, "description.json"), execFileSync(describe, { maxBuffer: 1 << 24 }));
+const { files, all } = sizes(folder);
+const parts = files.map(([file, size]) => `${file} ${Math.round(size)}`);
+console.log(`lab: ${Math.round(all)} kB with gzip (${parts.join(", ")})`);

@@ -21,9 +21,10 @@ has_target || { command -v rustup >/dev/null && timeout 120 rustup target add "$
 has_target || skip "the toolchain does not have $target, and rustup cannot add it"
 
 # The page adds a function of its own to the module's table, so that the module needs no imports.
-cargo rustc --locked --quiet --package dumbbell-web --profile "$profile" --target "$target" --crate-type cdylib -- \
+cargo rustc --locked --quiet --package dumbbell-web --lib --profile "$profile" --target "$target" --crate-type cdylib -- \
     -C link-arg=--export-table -C link-arg=--growable-table
 built=$(realpath "${CARGO_TARGET_DIR:-target}")
+env -u RUSTFLAGS cargo build --locked --quiet --package dumbbell-web --bin dumbbell-describe
 
 cd website/lab
 if ! { [ -e node_modules/.package-lock.json ] && [ node_modules/.package-lock.json -nt package-lock.json ]; }; then
@@ -32,4 +33,5 @@ fi
 # Another profile is for tests, which need no small module.
 optimize=()
 [ "$profile" != lab ] || optimize=(--optimize)
-node build.mjs "${optimize[@]}" "$built/$target/$profile/dumbbell_web.wasm" ../../results/website/lab
+node build.mjs "${optimize[@]}" "$built/$target/$profile/dumbbell_web.wasm" "$built/debug/dumbbell-describe" \
+    ../../results/website/lab

@@ -12,6 +12,7 @@ use crate::own::{Boundary, InPage};
 use crate::plotted::Curve;
 use crate::session::{Session, Which, refused};
 use crate::watching::Watch;
+use dumbbell_sim::Scenario;
 use dumbbell_units::Value;
 use serde_json::json;
 use std::cell::RefCell;
@@ -105,18 +106,6 @@ pub extern "C" fn output_length() -> usize {
     with(|module| module.output.len())
 }
 
-/// Answers with the JSON Schema of a scenario.
-#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
-pub extern "C" fn schema() {
-    with(|module| module.answer(&Session::schema()));
-}
-
-/// Answers with everything that a scenario can name, as JSON.
-#[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
-pub extern "C" fn catalogue() {
-    with(|module| module.answer(&Session::catalogue()));
-}
-
 /// Answers with what [`Session::check`] finds in the input.
 #[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn check() {
@@ -207,12 +196,12 @@ pub extern "C" fn code() {
     with(|module| module.code = std::mem::take(&mut module.input));
 }
 
-/// Installs the own algorithm whose statement is the input, and whose number in the page is given: see
+/// Installs the own algorithm whose statement is the input, in TOML, and whose number in the page is given: see
 /// [`Own::install`](crate::own::Own::install). The answer has its digest, or an error.
 #[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn install(number: u32) {
     with(|module| {
-        let statement: Value = module.text().parse().unwrap_or_default();
+        let statement = Scenario::toml_value(&module.text()).unwrap_or_default();
         let Some(boundary) = module.boundary else { return };
         let page = InPage::new(boundary, number);
         let installed = module.session.own.install(&module.code, &statement, page);
@@ -230,12 +219,12 @@ pub extern "C" fn conform() {
     });
 }
 
-/// Begins a closer look at the last (0) or the kept (1) run, as the input requests: see [`Session::look`]. Returns 1, or 0
+/// Begins a closer look at the last (0) or the kept (1) run, as the input requests in TOML: see [`Session::look`]. Returns 1, or 0
 /// with an error as the answer.
 #[cfg_attr(target_arch = "wasm32", unsafe(no_mangle))]
 pub extern "C" fn look(run: u32) -> u32 {
     with(|module| {
-        let request: Value = module.text().parse().unwrap_or_default();
+        let request = Scenario::toml_value(&module.text()).unwrap_or_default();
         let begun = module.session.look(which(run), &request);
         begun.map_or_else(
             |error| {

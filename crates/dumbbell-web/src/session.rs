@@ -11,7 +11,7 @@ use dumbbell_sim::columns::{Column, FLOWS, LINKS};
 use dumbbell_sim::journal::columns::{self, ENTRIES};
 use dumbbell_sim::journal::{Entry, Journal, Observation};
 use dumbbell_sim::trace::Recording;
-use dumbbell_sim::{Excess, Outcome, Overflow, Scenario, catalogue};
+use dumbbell_sim::{Excess, Outcome, Overflow, Scenario};
 use dumbbell_units::spec::{Field, SpecError};
 use serde_json::{Value, json};
 
@@ -104,16 +104,6 @@ fn excess(overflow: &Overflow) -> String {
 }
 
 impl Session {
-    /// JSON Schema of a scenario.
-    pub fn schema() -> Value {
-        catalogue::schema()
-    }
-
-    /// Everything that a scenario can name.
-    pub fn catalogue() -> Value {
-        catalogue::entries()
-    }
-
     /// Reads a scenario: the places of its fields, and either its error or its network with warnings. At most 24 flows are
     /// listed in full.
     pub fn check(&self, text: &str) -> Value {

@@ -40,15 +40,15 @@ export class Controls {
   }
 
   /** Fills the menus with what the engine has. */
-  describe({ catalogue }) {
+  describe({ queues, variants }) {
     this.hasLimit = new Set();
-    for (const { name, summary, parameters } of catalogue.queues) {
+    for (const { name, summary, parameters } of queues) {
       this.fields.queue.append(new Option(name, name));
       this.fields.queue.lastChild.title = summary ?? "";
       if (parameters.some((one) => one.name === "limit")) this.hasLimit.add(name);
     }
     // A preset names a congestion control with its recovery; every algorithm is one.
-    for (const { name, summary } of catalogue.variants) {
+    for (const { name, summary } of variants) {
       this.fields.algorithm.append(new Option(name, name));
       this.fields.algorithm.lastChild.title = summary ?? "";
     }

@@ -9,7 +9,6 @@ import {
   indentOnInput,
   syntaxHighlighting,
 } from "@codemirror/language";
-import { javascript } from "@codemirror/legacy-modes/mode/javascript";
 import { toml } from "@codemirror/legacy-modes/mode/toml";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { Annotation, Compartment, EditorState } from "@codemirror/state";
@@ -106,8 +105,9 @@ export function editor(parent, text, known, onChange) {
   };
 }
 
-/** The editor of the own algorithm. */
-export function scriptEditor(parent, text, isDark) {
+/** The editor of the own algorithm. What colours its language is loaded with the first one. */
+export async function scriptEditor(parent, text, isDark) {
+  const { javascript } = await import("@codemirror/legacy-modes/mode/javascript");
   const view = new EditorView({
     parent,
     state: EditorState.create({

@@ -36,7 +36,8 @@ function plain() {
   return { isOwn: false, post: (message) => made.postMessage(message), end: () => made.terminate() };
 }
 
-async function fetched(name) {
+/** A file beside the page. */
+export async function fetched(name) {
   const response = await fetch(new URL(name, document.baseURI));
   if (!response.ok) throw new Failure(`${name}: ${response.status} ${response.statusText}`);
   return response;
@@ -115,13 +116,17 @@ function send(kind, message, onProgress) {
   });
 }
 
+/** Starts the worker, which loads the engine, unless there is one. */
+export function start() {
+  if (worker) return;
+  worker = own.length ? sandboxed() : plain();
+  // What is wrong with the code is said when it is checked or run.
+  for (const one of own) send("install", one).catch(() => {});
+}
+
 /** Sends a request; `onProgress` is told the share that is done. */
 export function ask(kind, message = {}, onProgress) {
-  if (!worker) {
-    worker = own.length ? sandboxed() : plain();
-    // What is wrong with the code is said when it is checked or run.
-    for (const one of own) send("install", one).catch(() => {});
-  }
+  start();
   return send(kind, message, onProgress);
 }
 

@@ -3,7 +3,7 @@ import { withDefinitions } from "./complete.js";
 import { Controls, groupOf } from "./controls.js";
 import { diagnostic, warningDiagnostics } from "./diagnostics.js";
 import { editor, scriptEditor } from "./editor.js";
-import { Cancelled, Failure, Refused, ask, cancel } from "./engine.js";
+import { Cancelled, Failure, Refused, ask, cancel, fetched, start } from "./engine.js";
 import { WIDTH, lines, show } from "./explain.js";
 import { picture, python, save, stem, tracesCsv } from "./files.js";
 import { Film, SPEEDS } from "./film.js";
@@ -361,9 +361,7 @@ async function open(hash) {
 async function openExample(field) {
   const file = field.value;
   field.value = "";
-  const response = await fetch(`examples/${file}.toml`);
-  if (!response.ok) throw new Error(`examples/${file}.toml: ${response.status} ${response.statusText}`);
-  edit.replace(await response.text());
+  edit.replace(await (await fetched(`examples/${file}.toml`)).text());
 }
 
 function on(id, kind, act) {
@@ -402,7 +400,8 @@ async function begin() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
   window.addEventListener("hashchange", () => open(location.hash));
   paint();
-  const described = await ask("describe");
+  start();
+  const described = await (await fetched("description.json")).json();
   state.schema = withDefinitions(described.schema);
   controls.describe(described);
   await open(location.hash);

@@ -4,6 +4,26 @@ import { Algorithms, tableFunction } from "./own.js";
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
+/**
+ * A table as TOML, which the engine reads anyway. What is null, and a number that is not finite, is left out.
+ */
+export function toml(table) {
+  return members(table).join("\n");
+}
+
+const isStated = (value) => value !== null && value !== undefined && (typeof value !== "number" || Number.isFinite(value));
+const members = (table) =>
+  Object.entries(table)
+    .filter(([, value]) => isStated(value))
+    .map(([key, value]) => `${key} = ${written(value)}`);
+
+function written(value) {
+  if (Array.isArray(value)) return `[${value.filter(isStated).map(written)}]`;
+  if (typeof value === "object") return `{ ${members(value)} }`;
+  if (typeof value === "number") return Number.isSafeInteger(value) ? String(value) : value.toExponential();
+  return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
+}
+
 /** The engine failed: its module is of no use any more. */
 export class EngineFailure extends Error {}
 
@@ -41,7 +61,7 @@ export class Engine {
     }
     if (!this.write(code)) return TOO_LONG;
     this.call("code");
-    if (!this.write(JSON.stringify({ ...added.statement, name }))) return TOO_LONG;
+    if (!this.write(toml({ ...added.statement, name }))) return TOO_LONG;
     this.call("install", added.number);
     return this.answer();
   }
@@ -55,7 +75,7 @@ export class Engine {
 
   /** Begins a closer look at a run; returns an error or null. `finish` and `given` tell what was seen. */
   look(run, request) {
-    this.write(JSON.stringify(request));
+    this.write(toml(request));
     return this.call("look", run) === 1 ? null : this.answer().error;
   }
 
@@ -92,16 +112,6 @@ export class Engine {
 
   answer() {
     return JSON.parse(decoder.decode(this.bytes()));
-  }
-
-  schema() {
-    this.call("schema");
-    return this.answer();
-  }
-
-  catalogue() {
-    this.call("catalogue");
-    return this.answer();
   }
 
   check(text) {

@@ -29,7 +29,7 @@ const MOST_BYTES = 1 << 20;
 
 export class OwnPanel {
   /**
-   * `parts` are the elements; `scriptEditor(parent, text, onChange)` makes the editor; `onReplaced()` is called when the
+   * `parts` are the elements; `scriptEditor(parent, text)` promises the editor; `onReplaced()` is called when the
    * algorithm has changed, and `use(name)` puts its name into the scenario.
    */
   constructor(parts, scriptEditor, { onReplaced, use }) {
@@ -38,11 +38,10 @@ export class OwnPanel {
     this.own = null;
     this.script = null;
     const act = (one, run) => one.addEventListener("click", () => run().catch((error) => this.say(error.message, true)));
-    parts.panel.addEventListener("toggle", () => {
-      this.script ??= scriptEditor(parts.code, typeof this.own?.code === "string" ? this.own.code : EXAMPLE);
-    });
+    this.scriptEditor = scriptEditor;
+    parts.panel.addEventListener("toggle", () => this.opened().catch((error) => this.say(error.message, true)));
     act(parts.use, async () => {
-      await this.set({ name: JAVASCRIPT, code: this.script.text() });
+      await this.set({ name: JAVASCRIPT, code: (await this.opened()).text() });
       use(`library:${JAVASCRIPT}`);
     });
     act(parts.check, () => this.check());
@@ -51,6 +50,21 @@ export class OwnPanel {
       this.load(parts.file.files[0], use).catch((error) => this.say(error.message, true)),
     );
     this.enable();
+  }
+
+  /** The editor, which is made when the panel is opened first. */
+  opened() {
+    this.opening ??= this.scriptEditor(this.parts.code, EXAMPLE).then((made) => {
+      this.script = made;
+      this.showCode();
+      return made;
+    });
+    return this.opening;
+  }
+
+  showCode() {
+    const code = this.own?.code;
+    if (typeof code === "string" && this.script && this.script.text() !== code) this.script.replace(code);
   }
 
   /** The name of the algorithm in scenarios, or null. */
@@ -75,7 +89,7 @@ export class OwnPanel {
       const parameters = Object.entries(known?.parameters ?? {}).map(([name, value]) => `${name} = ${value}`);
       const list = parameters.length ? ` Parameters: ${parameters.join(", ")}.` : "";
       this.say(own ? `In a scenario: tcp = "library:${own.name}".${list}` : "");
-      if (typeof own?.code === "string" && this.script && this.script.text() !== own.code) this.script.replace(own.code);
+      this.showCode();
     } finally {
       this.enable();
       await this.onReplaced();
@@ -85,7 +99,7 @@ export class OwnPanel {
   async check() {
     this.say("Checking…");
     const isModule = this.own && typeof this.own.code !== "string";
-    const own = isModule ? this.own : { name: JAVASCRIPT, code: this.script.text() };
+    const own = isModule ? this.own : { name: JAVASCRIPT, code: (await this.opened()).text() };
     if (own.code !== this.own?.code) await this.set(own);
     const { found } = await ask("conform", { name: own.name });
     this.say(found.violation ?? `${own.name} has the properties of every algorithm.`, Boolean(found.violation));

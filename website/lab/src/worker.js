@@ -99,7 +99,6 @@ function answer(id, name, given) {
 }
 
 const requests = {
-  describe: (id) => post(id, { schema: engine.schema(), catalogue: engine.catalogue() }),
   check: (id, { text }) => post(id, { checked: engine.check(text) }),
   run(id, { text, seed, run, watch }) {
     cancel();

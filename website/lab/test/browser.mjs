@@ -12,6 +12,7 @@ const TYPES = {
   wasm: "application/wasm",
   toml: "text/plain",
   txt: "text/plain",
+  json: "application/json",
 };
 /** The page of the sandbox has a policy of its own, which a header must not narrow. */
 const POLICY = [

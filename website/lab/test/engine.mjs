@@ -14,3 +14,6 @@ export function engine() {
   made ??= new Engine(compiled());
   return made;
 }
+
+/** What the page knows of scenarios beside the engine. */
+export const description = () => JSON.parse(readFileSync(new URL("description.json", PAGE)));

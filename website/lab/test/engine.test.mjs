@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Engine } from "../src/module.js";
-import { ROOT, compiled, engine } from "./engine.mjs";
+import { MOST, sizes } from "../sent.mjs";
+import { PAGE, ROOT, compiled, engine } from "./engine.mjs";
 
 const read = (path) => readFileSync(new URL(path, ROOT), "utf8");
 
@@ -17,6 +18,15 @@ function run(text, seed, number, watch = 0) {
     if (!results.again) return results;
   }
 }
+
+test("a visitor loads at most 800 kB with gzip", (context) => {
+  const { files, all, page } = sizes(PAGE.pathname);
+  const text = files.map(([file, size]) => `${file} ${size.toFixed(1)}`).join(", ");
+  assert.ok(page <= MOST.page, `${page.toFixed(1)} kB without the module: ${text}`);
+  // Only a module that is made for tests has the names of its functions.
+  if (WebAssembly.Module.customSections(compiled(), "name").length) context.diagnostic("the module is not that of users");
+  else assert.ok(all <= MOST.all, `${all.toFixed(1)} kB: ${text}`);
+});
 
 test("the module has no imports", () => {
   assert.deepEqual(WebAssembly.Module.imports(compiled()), []);

@@ -87,6 +87,16 @@ for (const [what, body, pattern] of failing) {
   });
 }
 
+test("names and numbers reach the engine as they are", () => {
+  const { engine, known } = installed(EXAMPLE.replace("increase = 1.0", "größe = 1e300;\n  least = -5e-324;\n  none = NaN;\n  increase = 1e21"));
+  assert.match(known.error.message, /none/);
+  const { known: accepted } = installed(EXAMPLE.replace("increase = 1.0", "größe = 1e300;\n  least = -5e-324;\n  increase = 1e21"));
+  assert.deepEqual(accepted.parameters, { decrease: 0.5, größe: 1e300, increase: 1e21, least: -5e-324 });
+  run(engine, FIRST);
+  const flow = 'a "b" \\ \x7f\t\n\u0000 ä';
+  assert.equal(engine.look(0, { kind: "why", flow, from_s: 0, until_s: null }).value, `"${flow}"`);
+});
+
 test("conformance names the property that is violated", () => {
   const { engine } = installed(changed("return;"));
   assert.match(engine.conform("own.js").violation, /own\.js: the window never grows/);

@@ -9,7 +9,7 @@ import { packetsOf, rateOf, rateText, timeOf, timeText } from "../src/quantities
 import { csv } from "../src/tables.js";
 import { Outline, setting, settingAlgorithm, settingLimit, settingQueue } from "../src/text.js";
 import { python, stem } from "../src/files.js";
-import { engine } from "./engine.mjs";
+import { description, engine } from "./engine.mjs";
 
 const TEXT = `duration = "5 s"
 nodes = ["a", "b"]
@@ -146,7 +146,7 @@ test("completion knows the table at the cursor", () => {
 });
 
 test("completion offers fields, values and names", () => {
-  const schema = engine().schema();
+  const { schema } = description();
   const network = { nodes: ["a", "b"], links: [{ name: "ab" }], flows: [{ name: "f" }] };
   const labels = (text) => completions(schema, network, text, text.length)?.options.map(({ label }) => label) ?? [];
   assert.ok(labels("[[links]]\nqu").includes("queue"));
@@ -217,7 +217,7 @@ test("an error is shown at its field or its line", () => {
 });
 
 test("completion knows what a schema defines once", () => {
-  const found = (text) => completions(withDefinitions(engine().schema()), null, text, text.length).options.map((one) => one.label);
+  const found = (text) => completions(withDefinitions(description().schema), null, text, text.length).options.map((one) => one.label);
   assert.ok(found('topology = { kind = "satellite", queue = { ').includes("limit"));
   assert.ok(found("links = [{ duplex = { queue = ").includes("codel"));
 });
