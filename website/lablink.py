@@ -2,58 +2,19 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import Any
 
 from labpage import BUILT, PLACE
 
 from dumbbell.files import write_text
-
-if TYPE_CHECKING:
-    from dumbbell import Scenario
-
-VERSION = 1
-"""The version of links that `website/lab/src/link.js` writes for a scenario alone."""
+from dumbbell.lab import fragment, is_for_page
 
 # A file of a scenario in a block of code, and a block that is a scenario.
 NAMED = re.compile(r"examples/[\w/-]+\.toml")
 BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# What the engine of a page does not have: code and files of others.
-ELSEWHERE = ("external", "transport", "file")
-# Longer links are cut by some programs.
-MOST_CHARACTERS = 8000
-
-
-def fragment(text: str, seed: int = 1, run: int = 0) -> str:
-    """Return the part of a link behind the address of the lab.
-
-    Parameters
-    ----------
-    text
-        The scenario in TOML.
-    seed, run
-        Seed and number of the run.
-    """
-    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
-    packed = packer.compress(text.encode()) + packer.flush()
-    encoded = base64.urlsafe_b64encode(packed).decode().rstrip("=")
-    return f"#v={VERSION}&seed={seed}&run={run}&toml={quote(encoded)}"
-
-
-def is_for_page(scenario: Scenario) -> bool:
-    """Return whether the engine of the page can run a scenario: it names no file, and nothing that runs outside of it."""
-
-    def names(value: Any) -> bool:
-        if isinstance(value, dict):
-            return any(key in ELSEWHERE or names(inner) for key, inner in value.items())
-        return isinstance(value, list) and any(map(names, value))
-
-    return not names(scenario.to_dict())
 
 
 def keep(file: Path, result: Any) -> None:
@@ -72,10 +33,10 @@ def here(uri: str, text: str, seed: int = 1, run: int = 0) -> str:
     uri
         The place of the page with the link on the site.
     text, seed, run
-        See `fragment`.
+        See `dumbbell.lab.fragment`.
     """
     link = fragment(text, seed, run)
-    if len(link) > MOST_CHARACTERS or not (BUILT / "index.html").exists():
+    if not link or not (BUILT / "index.html").exists():
         return ""
     return f"[Run it here]({'../' * uri.count('/')}{PLACE}/index.html{link})"
 

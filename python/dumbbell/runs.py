@@ -295,6 +295,12 @@ class Run(RunTables, Storable):
 
         return explain(self, flow, at, window)
 
+    def _repr_html_(self) -> str:
+        from dumbbell.lab import link
+        from dumbbell.plots.notebook import run_html
+
+        return run_html(self, link(self))
+
     def to_saved(self) -> Saved:
         """Return the run as plain values to be saved."""
         return Saved(

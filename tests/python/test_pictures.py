@@ -16,7 +16,7 @@ import pytest
 
 import dumbbell
 from command_line import invoke
-from dumbbell import Job, Probe, ScenarioError, statistics, topologies
+from dumbbell import Job, Probe, ScenarioError, lab, statistics, topologies
 from dumbbell.cli import progress
 from dumbbell.plots import Panel, curves, notebook, time_series
 from dumbbell.plots.capacity import capacity_of
@@ -398,6 +398,15 @@ def test_results_scenarios_and_topologies_show_themselves_in_a_notebook(result, 
         assert '<svg style="max-width:100%;height:auto" ' in shown
     assert "greedy" in two_hosts._repr_html_()
     assert dumbbell.run(two_hosts).plot("cwnd")._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_run_in_a_notebook_opens_in_the_lab_if_its_address_is_stated(result, monkeypatch):
+    assert "Open in the lab" not in result._repr_html_()
+    monkeypatch.setenv(lab.ADDRESS, 'https://example.org/lab/"')
+    link = f"https://example.org/lab/&quot;#v=1&amp;seed={result.seed}&amp;run={result.run}&amp;toml="
+    assert f'<a href="{link}' in result._repr_html_()
+    monkeypatch.setattr(lab, "MOST_CHARACTERS", 10)
+    assert "Open in the lab" not in result._repr_html_()
 
 
 def test_names_are_no_markup_in_a_notebook(two_hosts):

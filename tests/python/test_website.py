@@ -14,6 +14,7 @@ import reference
 import repository
 
 import dumbbell
+from dumbbell import lab
 
 
 @pytest.mark.parametrize("notebook", draw.notebooks(), ids=lambda path: path.stem)
@@ -96,7 +97,7 @@ def test_what_the_lab_cannot_run_has_no_link(built, monkeypatch):
         "```toml\n" + (draw.ROOT / "examples/transports/kernel.toml").read_text(encoding="utf-8") + "```\n"
     )
     assert lablink.linked(other, "links.md", draw.ROOT) == other
-    monkeypatch.setattr(lablink, "MOST_CHARACTERS", 10)
+    monkeypatch.setattr(lab, "MOST_CHARACTERS", 10)
     assert lablink.here("links.md", SCENARIO) == ""
 
 

@@ -48,8 +48,8 @@ LINKS = (
 )
 
 
-def run_html(result: RunResults) -> str:
-    """Return a run: its picture, flows and links."""
+def run_html(result: RunResults, link: str = "") -> str:
+    """Return a run: its picture, flows and links, and a link that repeats it in the lab, if there is one."""
     events = result.summary.get("events")
     recorded = any("value" in table.column_names for table in result.arrow_traces.values())
     picture = ""
@@ -61,7 +61,12 @@ def run_html(result: RunResults) -> str:
     else:
         picture = f"<p>{events} events: <code>plot()</code> repeats the run to draw it.</p>"
     head = f"{result.scenario.name or 'unnamed scenario'}: seed {result.seed}, run {result.run}"
-    return _block(head, picture, _table(result.flows, FLOWS), _table(result.links, LINKS))
+    lab = (
+        f'<p><a href="{html.escape(link)}" target="_blank" rel="noopener">Open in the lab</a></p>'
+        if link
+        else ""
+    )
+    return _block(head, picture, lab, _table(result.flows, FLOWS), _table(result.links, LINKS))
 
 
 def runs_html(runs: ManyResults) -> str:
