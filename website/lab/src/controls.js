@@ -42,10 +42,10 @@ export class Controls {
   /** Fills the menus with what the engine has. */
   describe({ queues, variants }) {
     this.hasLimit = new Set();
-    for (const { name, summary, parameters } of queues) {
+    for (const { name, summary, has_limit: hasLimit } of queues) {
       this.fields.queue.append(new Option(name, name));
       this.fields.queue.lastChild.title = summary ?? "";
-      if (parameters.some((one) => one.name === "limit")) this.hasLimit.add(name);
+      if (hasLimit) this.hasLimit.add(name);
     }
     // A preset names a congestion control with its recovery; every algorithm is one.
     for (const { name, summary } of variants) {
