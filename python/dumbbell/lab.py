@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from dumbbell.runs import Run
     from dumbbell.scenario import Scenario
 
 VERSION = 1
@@ -51,13 +50,13 @@ def is_for_page(scenario: Scenario) -> bool:
     return not names(scenario.to_dict())
 
 
-def link(result: Run) -> str:
+def link(scenario: Scenario, seed: int = 1, run: int = 0) -> str:
     """Return a link that repeats a run in the lab at the address of the environment variable ``DUMBBELL_LAB``.
 
     It is empty without an address, for a scenario that the page cannot run, and for one that is too long for a link.
     """
     address = os.environ.get(ADDRESS, "")
-    if not address or not is_for_page(result.scenario):
+    if not address or not is_for_page(scenario):
         return ""
-    carried = fragment(result.scenario.to_toml(), result.seed, result.run)
+    carried = fragment(scenario.to_toml(), seed, run)
     return f"{address}{carried}" if carried else ""

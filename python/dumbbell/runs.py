@@ -299,7 +299,7 @@ class Run(RunTables, Storable):
         from dumbbell.lab import link
         from dumbbell.plots.notebook import run_html
 
-        return run_html(self, link(self))
+        return run_html(self, link(self.scenario, self.seed, self.run))
 
     def to_saved(self) -> Saved:
         """Return the run as plain values to be saved."""
