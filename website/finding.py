@@ -10,6 +10,8 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dumbbell.files import write_text
+
 ASK = Path(__file__).with_name("search.mjs")
 
 BOOSTS = {
@@ -89,8 +91,8 @@ QUESTIONS: dict[str, list[str]] = {
 FIRST = 3
 
 JOINED = "e=e+s+o.id}"
-"""How the search's worker (Lunr 2.3, `TokenSet.toString`) states an edge of its tree of words: label and number, without
-anything between them, so that nodes with digits as labels are taken for each other and words get lost."""
+"""How the search's worker (Lunr 2.3, `TokenSet.toString`) states an edge of its tree of words: label and number, with
+nothing between them, so that nodes with digits as labels are taken for each other and words get lost."""
 
 SEPARATED = "e=e+s+o.id+`,`}"
 """The same with an end to each number."""
@@ -120,7 +122,7 @@ def mend(site: Path) -> None:
             raise ValueError(
                 f"{worker.name}: wanted {JOINED} once; see website/finding.py, and whether Lunr changed"
             )
-        worker.write_text(text.replace(JOINED, SEPARATED), encoding="utf-8")
+        write_text(worker, text.replace(JOINED, SEPARATED))
 
 
 def check(site: Path) -> None:
