@@ -34,7 +34,7 @@ def test_scripts_pass_fail_or_cannot_be_expressed(tmp_path: Path) -> None:
     (tmp_path / "a.pkt").write_text(SCRIPT + SENT)
     assert invoke("script", tmp_path).stdout.strip() == "scripts: 1 passed, 0 failed, 0 not expressible"
     (tmp_path / "more" / "b.pkt").write_text(SCRIPT + SENT.replace("1001", "2001").replace("1000", "2000"))
-    (tmp_path / "more" / "c.pkt").write_text(SCRIPT + "+0 < F. 1:1(0) ack 1 win 4000\n")
+    (tmp_path / "more" / "c.pkt").write_text(SCRIPT + "+0 < R. 1:1(0) ack 1 win 4000\n")
     done = invoke("script", tmp_path, "--json")
     assert done.exit_code == 1
     records = json.loads(done.stdout)
@@ -94,7 +94,7 @@ def test_a_kind_is_compared_in_both_directions_and_differences_are_written(tmp_p
     for path in sorted((folder / "scripts").iterdir()):
         tree = "6.12" if path.stem.endswith("simulator") else None
         if tree is not None:
-            assert _engine.play_script(path.read_text(), tree)[0] == "failed"
+            assert _engine.play_script(path.read_text(), str(path), tree)[0] == "failed"
 
 
 @needs_kernel

@@ -13,7 +13,7 @@ const ANSWER: usize = 16;
 const NO_SSTHRESH: u32 = 0x7fff_ffff;
 
 /// Fields of `struct tcp_info`, each with its place and its size in bytes (`include/uapi/linux/tcp.h`).
-const FIELDS: [(&str, usize, usize); 38] = [
+const FIELDS: [(&str, usize, usize); 46] = [
     ("tcpi_state", 0, 1),
     ("tcpi_ca_state", 1, 1),
     ("tcpi_retransmits", 2, 1),
@@ -28,6 +28,11 @@ const FIELDS: [(&str, usize, usize); 38] = [
     ("tcpi_sacked", 28, 4),
     ("tcpi_lost", 32, 4),
     ("tcpi_retrans", 36, 4),
+    ("tcpi_last_data_sent", 44, 4),
+    ("tcpi_last_ack_sent", 48, 4),
+    ("tcpi_last_data_recv", 52, 4),
+    ("tcpi_last_ack_recv", 56, 4),
+    ("tcpi_pmtu", 60, 4),
     ("tcpi_rcv_ssthresh", 64, 4),
     ("tcpi_rtt", 68, 4),
     ("tcpi_rttvar", 72, 4),
@@ -47,6 +52,9 @@ const FIELDS: [(&str, usize, usize); 38] = [
     ("tcpi_notsent_bytes", 144, 4),
     ("tcpi_min_rtt", 148, 4),
     ("tcpi_delivery_rate", 160, 8),
+    ("tcpi_busy_time", 168, 8),
+    ("tcpi_rwnd_limited", 176, 8),
+    ("tcpi_sndbuf_limited", 184, 8),
     ("tcpi_delivered", 192, 4),
     ("tcpi_delivered_ce", 196, 4),
     ("tcpi_dsack_dups", 216, 4),

@@ -5,7 +5,7 @@ use crate::frames::{self, ETHERNET};
 use crate::guest::{SENDER, Start};
 use crate::host::{LIMIT, LinuxHost};
 use crate::machine::{Machine, Settings};
-use dumbbell_script::{Argument, Call, Flags, Host, Outgoing, Script, Segment, Setting, TcpOption, settings};
+use dumbbell_script::{Argument, Call, Flags, Host, Outgoing, Script, Segment, Setting, TcpOption};
 use dumbbell_units::{Ecn, Time};
 use etherparse::{IpNumber, Ipv4Header, Ipv4HeaderSlice, TcpHeader, TcpHeaderSlice, TcpOptionElement};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -45,13 +45,15 @@ enum Number {
 }
 
 /// Levels and names of options of sockets (`include/uapi/asm-generic/socket.h`, `include/uapi/linux/tcp.h`).
-const LEVELS: [(&str, u64); 4] = [("SOL_SOCKET", 1), ("IPPROTO_TCP", 6), ("SOL_TCP", 6), ("IPPROTO_IP", 0)];
-const OPTIONS: [(&str, u64); 13] = [
+const LEVELS: [(&str, u64); 5] =
+    [("SOL_SOCKET", 1), ("IPPROTO_TCP", 6), ("SOL_TCP", 6), ("IPPROTO_IP", 0), ("SOL_IP", 0)];
+const OPTIONS: [(&str, u64); 14] = [
     ("SO_REUSEADDR", 2),
     ("SO_SNDBUF", 7),
     ("SO_RCVBUF", 8),
     ("SO_MAX_PACING_RATE", 47),
     ("IP_TOS", 1),
+    ("IP_MTU_DISCOVER", 10),
     ("TCP_NODELAY", 1),
     ("TCP_MAXSEG", 2),
     ("TCP_CORK", 3),
@@ -61,6 +63,9 @@ const OPTIONS: [(&str, u64); 13] = [
     ("TCP_NOTSENT_LOWAT", 25),
     ("TCP_DEFER_ACCEPT", 9),
 ];
+
+/// Directions that `shutdown` names.
+const DIRECTIONS: [(&str, u64); 3] = [("SHUT_RD", 0), ("SHUT_WR", 1), ("SHUT_RDWR", 2)];
 
 /// Calls without an effect here: sockets never block.
 const WITHOUT_EFFECT: [&str; 3] = ["fcntl", "poll", "getsockopt"];
@@ -92,12 +97,11 @@ impl ScriptHost {
     ///
     /// It could not be started, or the script says something that it cannot be told.
     pub fn start(start: &Start<'_>, script: &Script) -> Result<Self, String> {
-        let commands: Vec<Vec<Setting>> =
-            script.setup.iter().map(|command| settings(command)).collect::<Result<_, _>>()?;
+        let settings = script.settings()?;
         let sysctl = SETTINGS.to_vec();
         let mut machine =
             Machine::start(start, &Settings { sysctl, module: None, mtu: MTU }, &BTreeSet::new())?;
-        for setting in commands.iter().flatten() {
+        for setting in &settings {
             obey(&mut machine, setting)?;
         }
         let is_active = script.is_active();
@@ -281,11 +285,21 @@ impl ScriptHost {
 /// Sets something.
 fn obey(machine: &mut Machine, setting: &Setting) -> Result<(), String> {
     match setting {
-        Setting::Sysctl(name, value) => {
+        Setting::Sysctl { name, value, may_fail } => {
             let text = [format!("net/ipv4/{name}").as_bytes(), b"\0", value.as_bytes()].concat();
             let problem = format!("the kernel does not accept {name} = {value}");
-            machine.order(&Command { kind: b'Y', text: &text, ..Command::default() }, &problem)
+            let set = machine.order(&Command { kind: b'Y', text: &text, ..Command::default() }, &problem);
+            if *may_fail && machine.failure().is_none() { Ok(()) } else { set }
         }
+        // The device of the guest has no queue of its own.
+        Setting::Queue(queue) if queue == "pfifo" => Ok(()),
+        // All mechanisms, which is the default.
+        Setting::Parameter(module, name, value)
+            if (module.as_str(), name.as_str(), value.as_str()) == ("tcp_cubic", "hystart_detect", "3") =>
+        {
+            Ok(())
+        }
+        Setting::Queue(_) | Setting::Parameter(..) => Err(setting.to_string()),
         Setting::SegmentsAtOnce(count) => {
             let problem = format!("the device of the guest does not take {count} segments at once");
             machine.order(&Command { kind: b'D', number: u64::from(*count), ..Command::default() }, &problem)
@@ -299,6 +313,7 @@ fn value_of(argument: Option<&Argument>) -> Result<Vec<u8>, String> {
         Some(Argument::Number(number)) => Ok((*number as i32).to_le_bytes().to_vec()),
         Some(Argument::Text(text)) => Ok(text.as_bytes().to_vec()),
         Some(Argument::List(values)) => value_of(values.first()),
+        Some(Argument::Name(name)) if name == "IP_PMTUDISC_DONT" => Ok(0_i32.to_le_bytes().to_vec()),
         _ => Err("setsockopt with a value that is neither a number nor a text".into()),
     }
 }
@@ -311,8 +326,8 @@ fn named(table: &[(&str, u64)], argument: Option<&Argument>) -> Result<u64, Stri
             .iter()
             .find(|(known, _)| known == name)
             .map(|(_, value)| *value)
-            .ok_or_else(|| format!("setsockopt of {name}")),
-        _ => Err("setsockopt without names".into()),
+            .ok_or_else(|| format!("the name {name}")),
+        _ => Err("a call without the name of what it sets".into()),
     }
 }
 
@@ -350,9 +365,15 @@ impl Host for ScriptHost {
             "bind" => (Number::Bind, plain),
             "listen" => (Number::Listen, Command { number: stated(1)?, ..plain }),
             "connect" => (Number::Connect, plain),
+            "write" | "send" | "read" | "recv" if call.arguments.get(1) != Some(&Argument::Any) => {
+                return Err(format!("{name} with a buffer of its own"));
+            }
+            "send" | "recv" if call.arguments.get(3).is_some_and(|flags| *flags != Argument::Number(0)) => {
+                return Err(format!("{name} with flags"));
+            }
             "write" | "send" => (Number::Write, Command { number: stated(2)?, ..plain }),
             "read" | "recv" => (Number::Read, Command { number: stated(2)?, ..plain }),
-            "shutdown" => (Number::Shutdown, Command { number: 1, ..plain }),
+            "shutdown" => (Number::Shutdown, Command { number: named(&DIRECTIONS, call.arguments.get(1))?, ..plain }),
             "close" => (Number::Close, plain),
             "setsockopt" => {
                 let level = named(&LEVELS, call.arguments.get(1))?;
@@ -370,7 +391,13 @@ impl Host for ScriptHost {
     }
 
     fn deliver(&mut self, now: Time, segment: &Segment) -> Result<(), String> {
+        if segment.flags.syn && segment.seq > 0 {
+            return Err("a SYN with another number than 0".into());
+        }
         let packet = self.packet(segment)?;
+        if packet.len() > MTU as usize {
+            return Err(format!("a packet of {} bytes that arrives, where {MTU} are the most", packet.len()));
+        }
         let mut frame = Vec::with_capacity(packet.len() + ETHERNET);
         frames::begin_ip(&mut frame, self.machine.guest().mac(SENDER));
         frame.extend(packet);
@@ -391,11 +418,9 @@ impl Host for ScriptHost {
         self.system_call(now, Number::Info, command).ok()?.field(name)
     }
 
-    fn command(&mut self, now: Time, command: &str) -> Result<(), String> {
+    fn set(&mut self, now: Time, setting: &Setting) -> Result<(), String> {
         self.run_before(now);
-        for setting in settings(command)? {
-            self.at(now, |machine| obey(machine, &setting));
-        }
+        self.at(now, |machine| obey(machine, setting));
         self.machine.failure().map_or(Ok(()), Err)
     }
 

@@ -26,13 +26,15 @@ pub fn script_files(path: PathBuf) -> PyResult<Vec<PathBuf>> {
     scripts(&path).map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))
 }
 
-/// Plays a script on the simulator with the rules of Linux, or on a kernel that is built.
+/// Plays the text of the script in a file on the simulator with the rules of Linux, or on a kernel that is built. Files that
+/// its commands name are found beside it.
 #[pyfunction]
-#[pyo3(signature = (text, tree=None))]
-pub fn play_script(py: Python<'_>, text: &str, tree: Option<&str>) -> Told {
+#[pyo3(signature = (text, path, tree=None))]
+pub fn play_script(py: Python<'_>, text: &str, path: PathBuf, tree: Option<&str>) -> Told {
+    let folder = path.parent();
     let verdict = py.detach(|| match tree {
-        None => judge(text, Simulator::new),
-        Some(tree) => judge(text, |script| kernel::host(tree, script)),
+        None => judge(text, folder, Simulator::new),
+        Some(tree) => judge(text, folder, |script| kernel::host(tree, script)),
     });
     match verdict {
         Verdict::Passed => ("passed", 0, String::new()),

@@ -111,7 +111,7 @@ impl Conditions {
         );
         let number = Argument::Number;
         let call = |name: &str, arguments: Vec<Argument>, result| {
-            Action::Call(Call { name: name.into(), arguments, result: Some(result), errno: None })
+            Action::Call(Call { name: name.into(), arguments, result: Some(result), errno: None, blocks: None })
         };
         let stream = Argument::Name("SOCK_STREAM".into());
         let tcp = Argument::Name("IPPROTO_TCP".into());
@@ -127,7 +127,7 @@ impl Conditions {
         ];
         let events = events.into_iter().map(|(at, action)| event(at, action)).collect();
         let options = vec![("tolerance_usecs".to_owned(), TOLERANCE_USECS.to_string())];
-        Script { options, setup: vec![settings], events }
+        Script { options, setup: vec![settings], events, ..Script::default() }
     }
 
     fn syn(&self) -> Segment {
@@ -352,7 +352,7 @@ impl<H: Host> Conversation<'_, H> {
     /// The application writes, or reads what is there.
     fn call(&mut self, now: Time, name: &str, bytes: i64, result: Option<i64>) -> Result<(), String> {
         let arguments = vec![Argument::Number(CONNECTION), Argument::Any, Argument::Number(bytes)];
-        let call = Call { name: name.into(), arguments, result, errno: None };
+        let call = Call { name: name.into(), arguments, result, errno: None, blocks: None };
         self.host.call(now, &call)?;
         self.script.events.push(event(now, Action::Call(call)));
         Ok(())

@@ -6,6 +6,8 @@
 pub enum Statement {
     /// The value must not be 0.
     Assert(Expression),
+    /// The name has this value from now on.
+    Assign(String, Expression),
     /// Prints something, which says nothing about the connection.
     Print,
 }
@@ -37,6 +39,7 @@ pub enum Operator {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
+    BitAnd,
     Plus,
     Minus,
     Times,
@@ -47,7 +50,7 @@ pub enum Operator {
 impl Operator {
     /// The operators with their texts, in groups of equal precedence from the lowest, a longer text before one that begins
     /// it.
-    pub(crate) const LEVELS: [&'static [(&'static str, Operator)]; 5] = [
+    pub(crate) const LEVELS: [&'static [(&'static str, Operator)]; 6] = [
         &[("or ", Operator::Or)],
         &[("and ", Operator::And)],
         &[
@@ -58,6 +61,7 @@ impl Operator {
             ("<", Operator::Less),
             (">", Operator::Greater),
         ],
+        &[("&", Operator::BitAnd)],
         &[("+", Operator::Plus), ("-", Operator::Minus)],
         &[("*", Operator::Times), ("//", Operator::Divide), ("/", Operator::Divide), ("%", Operator::Modulo)],
     ];
@@ -73,6 +77,7 @@ impl Operator {
             Operator::LessOrEqual => i64::from(left <= right),
             Operator::Greater => i64::from(left > right),
             Operator::GreaterOrEqual => i64::from(left >= right),
+            Operator::BitAnd => left & right,
             Operator::Plus => left.checked_add(right)?,
             Operator::Minus => left.checked_sub(right)?,
             Operator::Times => left.checked_mul(right)?,
@@ -82,8 +87,20 @@ impl Operator {
     }
 }
 
-/// States of `tcpi_ca_state`.
-const STATES: [&str; 5] = ["TCP_CA_Open", "TCP_CA_Disorder", "TCP_CA_CWR", "TCP_CA_Recovery", "TCP_CA_Loss"];
+/// States of `tcpi_ca_state` and bits of `tcpi_options` (`include/uapi/linux/tcp.h`).
+const CONSTANTS: [(&str, i64); 11] = [
+    ("TCP_CA_Open", 0),
+    ("TCP_CA_Disorder", 1),
+    ("TCP_CA_CWR", 2),
+    ("TCP_CA_Recovery", 3),
+    ("TCP_CA_Loss", 4),
+    ("TCPI_OPT_TIMESTAMPS", 1),
+    ("TCPI_OPT_SACK", 2),
+    ("TCPI_OPT_WSCALE", 4),
+    ("TCPI_OPT_ECN", 8),
+    ("TCPI_OPT_ECN_SEEN", 16),
+    ("TCPI_OPT_SYN_DATA", 32),
+];
 
 impl Expression {
     /// Its value, where `field` gives those of `TCP_INFO`.
@@ -95,8 +112,8 @@ impl Expression {
         match self {
             Expression::Number(number) => Ok(*number),
             Expression::Name(name) => {
-                let state = STATES.iter().position(|state| state == name).map(|number| number as i64);
-                state.or_else(|| field(name)).ok_or_else(|| name.clone())
+                let constant = CONSTANTS.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+                constant.or_else(|| field(name)).ok_or_else(|| name.clone())
             }
             Expression::Minus(inner) => Ok(inner.value(field)?.wrapping_neg()),
             Expression::Not(inner) => Ok(i64::from(inner.value(field)? == 0)),

@@ -10,12 +10,14 @@
 
 mod compare;
 mod converse;
+mod ending;
 mod expression;
 mod kinds;
 mod parse;
 mod peer;
 mod play;
 mod script;
+mod shell;
 mod simulator;
 mod suite;
 mod write;
@@ -26,8 +28,7 @@ pub use expression::{Expression, Operator, Statement};
 pub use kinds::{KINDS, Kind};
 pub use parse::{ParseError, parse};
 pub use play::{Failure, Host, Outgoing, Verdict, play};
-pub use script::{
-    Action, Argument, Call, Event, Flags, Moment, Script, Segment, Setting, TcpOption, settings,
-};
+pub use script::{Action, Argument, Call, Event, Flags, Moment, Script, Segment, TcpOption};
+pub use shell::{Setting, settings};
 pub use simulator::Simulator;
 pub use suite::{judge, scripts};

@@ -90,14 +90,17 @@ fn outside<'a, O>(reason: &'static str) -> impl Parser<Text<'a>, O, winnow::erro
 /// Blanks and comments within a line.
 fn blank(text: &mut Text<'_>) -> ModalResult<()> {
     let comment = ("/*", take_until(0.., "*/"), "*/").void();
-    repeat(0.., alt((one_of([' ', '\t', '\r']).void(), comment))).parse_next(text)
+    let continued = ("\\", opt("\r"), "\n").void();
+    repeat(0.., alt((one_of([' ', '\t', '\r']).void(), comment, continued))).parse_next(text)
 }
 
 /// The same with ends of lines and their comments.
 fn space(text: &mut Text<'_>) -> ModalResult<()> {
     let line_comment = (alt(("//", "#")), take_till(0.., '\n')).void();
     let comment = ("/*", take_until(0.., "*/"), "*/").void();
-    repeat(0.., alt((one_of([' ', '\t', '\r', '\n']).void(), line_comment, comment))).parse_next(text)
+    let continued = ("\\", opt("\r"), "\n").void();
+    repeat(0.., alt((one_of([' ', '\t', '\r', '\n']).void(), line_comment, comment, continued)))
+        .parse_next(text)
 }
 
 fn script(text: &mut Text<'_>) -> ModalResult<Script> {
@@ -105,15 +108,24 @@ fn script(text: &mut Text<'_>) -> ModalResult<Script> {
     let options = repeat(0.., terminated(option_line, space)).parse_next(text)?;
     let setup = repeat(0.., terminated(command, space)).parse_next(text)?;
     let events = repeat(0.., terminated(event, space)).parse_next(text)?;
+    let cleanup = repeat(0.., terminated(command, space)).parse_next(text)?;
     not(any).context(accepted("an event, which begins with its time")).parse_next(text)?;
-    Ok(Script { options, setup, events })
+    Ok(Script { folder: None, options, setup, events, cleanup })
 }
 
 fn option_line(text: &mut Text<'_>) -> ModalResult<(String, String)> {
     let name = take_while(1.., ('a'..='z', '0'..='9', '_', '-'));
     let value = take_till(1.., [' ', '\t', '\r', '\n']);
-    let line = (preceded("--", name), preceded("=", cut_err(value).context(accepted("--name=value"))));
-    line.map(|(name, value): (&str, &str)| (name.into(), value.into())).parse_next(text)
+    let value = opt(preceded("=", cut_err(value).context(accepted("--name=value"))));
+    let line = (preceded("--", name), value);
+    line.map(|(name, value): (&str, Option<&str>)| (name.into(), value.unwrap_or_default().into()))
+        .parse_next(text)
+}
+
+/// The value of an expression of numbers alone.
+pub(crate) fn arithmetic(text: &str) -> Option<i64> {
+    let expression = terminated(expression, multispace0).parse(LocatingSlice::new(text)).ok()?;
+    expression.value(&|_| None).ok()
 }
 
 fn command(text: &mut Text<'_>) -> ModalResult<String> {
@@ -125,8 +137,24 @@ fn event(text: &mut Text<'_>) -> ModalResult<Event> {
     let line = text.current_token_start();
     let at = moment.parse_next(text)?;
     blank.parse_next(text)?;
+    let mut end = opt(preceded(("...", blank), cut_err(seconds).context(accepted("the end of a call"))));
+    let blocks = match (end.parse_next(text)?, at) {
+        (None, _) => None,
+        (Some(end), Moment::At(begin) | Moment::After(begin)) if end >= begin => Some(end - begin),
+        (Some(_), _) => {
+            return cut_err(fail).context(accepted("a call that ends after it begins")).parse_next(text);
+        }
+    };
+    blank.parse_next(text)?;
     let what = "`<` or `>` with a segment, a system call, a command in backticks, or `%{ ... }%`";
-    let action = cut_err(action).context(accepted(what)).parse_next(text)?;
+    let mut action = cut_err(action).context(accepted(what)).parse_next(text)?;
+    match &mut action {
+        Action::Call(call) => call.blocks = blocks,
+        _ if blocks.is_some() => {
+            return cut_err(fail).context(accepted("a system call after a range with `...`")).parse_next(text);
+        }
+        _ => {}
+    }
     Ok(Event { line, at, action })
 }
 
@@ -155,9 +183,6 @@ fn moment(text: &mut Text<'_>) -> ModalResult<Moment> {
         cut_err(preceded(opt('+'), seconds)).context(accepted("the end of a range of times")),
     ))
     .parse_next(text)?;
-    if opt("...").parse_next(text)?.is_some() {
-        return outside("a system call that blocks").parse_next(text);
-    }
     Ok(match (is_relative, until) {
         (false, None) => Moment::At(from),
         (true, None) => Moment::After(from),
@@ -217,8 +242,11 @@ fn flags(text: &mut Text<'_>) -> ModalResult<Flags> {
     let letters: &str = take_while(1.., ['S', 'F', 'R', 'P', '.', 'E', 'W', 'A', 'U', '-'])
         .context(accepted("flags out of S, F, R, P, E, W and `.`"))
         .parse_next(text)?;
-    if letters.contains(['A', 'U', '-']) {
-        return outside("the flags of accurate ECN, urgent data, and none").parse_next(text);
+    if letters.contains(['A', 'U']) {
+        return outside("the flags of accurate ECN and of urgent data").parse_next(text);
+    }
+    if letters.contains('-') && letters.len() > 1 {
+        return cut_err(fail).context(accepted("`-` alone, for no flags")).parse_next(text);
     }
     let has = |letter| letters.contains(letter);
     let [syn, fin, rst, psh, ack, ece, cwr] = ['S', 'F', 'R', 'P', '.', 'E', 'W'].map(has);
@@ -294,12 +322,12 @@ fn call(text: &mut Text<'_>) -> ModalResult<Call> {
     let errno = opt(preceded(blank, take_while(2.., ('A'..='Z', '0'..='9')))).parse_next(text)?;
     // The text of an error.
     opt((blank, '(', take_till(0.., [')', '\n']), ')')).parse_next(text)?;
-    Ok(Call { name, arguments, result: result.flatten(), errno: errno.map(str::to_owned) })
+    Ok(Call { name, arguments, result: result.flatten(), errno: errno.map(str::to_owned), blocks: None })
 }
 
 fn argument(text: &mut Text<'_>) -> ModalResult<Argument> {
     let names =
-        separated(1.., name, (blank, '|', blank)).map(|names: Vec<&str>| Argument::Name(names.join("|")));
+        separated(1.., name, (space, '|', space)).map(|names: Vec<&str>| Argument::Name(names.join("|")));
     alt((
         "...".value(Argument::Any),
         integer.map(Argument::Number),
@@ -321,7 +349,8 @@ fn structure(text: &mut Text<'_>) -> ModalResult<()> {
 
 fn check(text: &mut Text<'_>) -> ModalResult<Vec<Statement>> {
     let end = cut_err((space, "}%")).context(accepted("`}%` after the statements"));
-    let separator = (blank, one_of([';', '\n']), space);
+    let line_comment = ('#', take_till(0.., '\n')).void();
+    let separator = (blank, opt(line_comment), one_of([';', '\n']), space);
     delimited(("%{", space), terminated(separated(0.., statement, separator), opt((blank, ';'))), end)
         .parse_next(text)
 }
@@ -329,19 +358,46 @@ fn check(text: &mut Text<'_>) -> ModalResult<Vec<Statement>> {
 fn statement(text: &mut Text<'_>) -> ModalResult<Statement> {
     not("}%").parse_next(text)?;
     let print = ("print", blank, parenthesized).value(Statement::Print);
-    let message = opt((blank, ',', take_till(0.., [';', '\n', '}'])));
     let assert = delimited(("assert", space), cut_err(expression), message).map(Statement::Assert);
-    let other = outside("Python other than asserts of whole numbers and print");
-    alt((print, assert, other)).parse_next(text)
+    alt((print, assert, assignment, outside("Python other than print, asserts of whole numbers and assignments")))
+        .parse_next(text)
+}
+
+/// `name = value`, or `+=` and others.
+fn assignment(text: &mut Text<'_>) -> ModalResult<Statement> {
+    let sign = alt((
+        ('=', not('=')).value(None),
+        "+=".value(Some(Operator::Plus)),
+        "-=".value(Some(Operator::Minus)),
+        "*=".value(Some(Operator::Times)),
+    ));
+    let (name, sign, value) = (terminated(name, blank), sign, expression).parse_next(text)?;
+    let value = match sign {
+        None => value,
+        Some(sign) => Expression::Pair(sign, Box::new(Expression::Name(name.into())), Box::new(value)),
+    };
+    Ok(Statement::Assign(name.into(), value))
+}
+
+/// What an assertion shows if it fails: a value, or a text with values.
+fn message(text: &mut Text<'_>) -> ModalResult<()> {
+    let other = take_till(1.., ['(', '"', '\'', ';', '\n', '}', '#']).void();
+    let part = alt((parenthesized, quoted.void(), single_quoted, other));
+    opt((blank, ',', repeat::<_, _, (), _, _>(0.., part))).void().parse_next(text)
+}
+
+fn single_quoted(text: &mut Text<'_>) -> ModalResult<()> {
+    delimited('\'', take_till(0.., ['\'', '\n']), '\'').void().parse_next(text)
 }
 
 /// Anything in parentheses, possibly with others in it.
 fn parenthesized(text: &mut Text<'_>) -> ModalResult<()> {
-    let inside = alt((parenthesized, quoted.void(), take_till(1.., ['(', ')', '"']).void()));
+    let other = take_till(1.., ['(', ')', '"', '\'']).void();
+    let inside = alt((parenthesized, quoted.void(), single_quoted, other));
     ('(', repeat::<_, _, (), _, _>(0.., inside), ')').void().parse_next(text)
 }
 
-/// Precedence of comparisons, which `not` negates.
+/// Precedence of comparisons, which `not` negates and which may follow each other.
 const NEGATIONS: usize = 2;
 
 fn expression(text: &mut Text<'_>) -> ModalResult<Expression> {
@@ -357,16 +413,29 @@ fn level(text: &mut Text<'_>, precedence: usize) -> ModalResult<Expression> {
         return level(text, precedence).map(|inner| Expression::Not(Box::new(inner)));
     }
     let mut left = level(text, precedence + 1)?;
+    // The comparisons before the last one, which must hold too: `1 < x <= 3`.
+    let mut compared: Option<Expression> = None;
     loop {
         let found = operators.iter().find_map(|(sign, operator)| {
             let mut ahead = *text;
             let found: ModalResult<(&str, &str)> = (multispace0, *sign).parse_next(&mut ahead);
             found.is_ok().then_some((ahead, *operator))
         });
-        let Some((ahead, operator)) = found else { return Ok(left) };
+        let Some((ahead, operator)) = found else {
+            return Ok(compared.unwrap_or(left));
+        };
         *text = ahead;
         let right = level(text, precedence + 1)?;
-        left = Expression::Pair(operator, Box::new(left), Box::new(right));
+        let pair = |operator, left, right| Expression::Pair(operator, Box::new(left), Box::new(right));
+        if precedence == NEGATIONS {
+            let next = pair(operator, std::mem::replace(&mut left, right.clone()), right);
+            compared = Some(match compared {
+                Some(before) => pair(Operator::And, before, next),
+                None => next,
+            });
+        } else {
+            left = pair(operator, left, right);
+        }
     }
 }
 

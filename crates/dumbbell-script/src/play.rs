@@ -5,8 +5,10 @@
 
 use crate::expression::Statement;
 use crate::script::{Action, Call, Event, Moment, Script, Segment, TcpOption};
+use crate::shell::{Setting, settings};
 use dumbbell_units::Time;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 
 /// How far a segment may be from its time, unless the script says otherwise (`--tolerance_usecs`).
 const TOLERANCE: Time = Time(4_000_000);
@@ -27,7 +29,8 @@ pub struct Outgoing {
 /// A TCP under test with its application and its network interface. A host is at the time of the last event; each call
 /// first lets the time pass until its own.
 pub trait Host {
-    /// The application calls. What the call returns; `None` if that means nothing.
+    /// The application calls, and never blocks. What the call returns; `None` if that means nothing, and -1 if it would
+    /// block.
     ///
     /// # Errors
     ///
@@ -47,12 +50,12 @@ pub trait Host {
     /// The value of a field of `TCP_INFO`, as `tcpi_snd_cwnd`; `None` if the host does not have it.
     fn field(&mut self, now: Time, name: &str) -> Option<i64>;
 
-    /// A command of the shell.
+    /// A command of the shell sets something during the connection.
     ///
     /// # Errors
     ///
     /// What the host cannot be told.
-    fn command(&mut self, now: Time, command: &str) -> Result<(), String>;
+    fn set(&mut self, now: Time, setting: &Setting) -> Result<(), String>;
 
     /// The script calls the time `sent` by this value of a timestamp, in milliseconds.
     fn on_timestamp(&mut self, _value: u64, _sent: Time) {}
@@ -106,17 +109,42 @@ pub fn play(script: &Script, host: &mut impl Host) -> Verdict {
     let tolerance = script.options.iter().find(|(name, _)| name == "tolerance_usecs");
     let tolerance =
         tolerance.and_then(|(_, value)| value.parse().ok()).map_or(TOLERANCE, |us: u64| Time(us * 1000));
-    let mut player = Player { host, now: Time::ZERO, tolerance, sent: VecDeque::new() };
+    let mut player = Player {
+        host,
+        now: Time::ZERO,
+        tolerance,
+        sent: VecDeque::new(),
+        folder: script.folder.as_deref(),
+        variables: BTreeMap::new(),
+        blocked: None,
+    };
     for event in &script.events {
-        if let Err(end) = player.step(event) {
-            let failure = |message| Failure { line: event.line, message };
-            return match end {
-                End::Failed(message) => Verdict::Failed(failure(message)),
-                End::NotExpressible(message) => Verdict::NotExpressible(failure(message)),
-            };
-        }
+        let end = player.step(event).map_err(|end| (event.line, end));
+        let end = end.and_then(|()| player.wake());
+        let Err((line, end)) = end else { continue };
+        return match end {
+            End::Failed(message) => Verdict::Failed(Failure { line, message }),
+            End::NotExpressible(message) => Verdict::NotExpressible(Failure { line, message }),
+        };
     }
-    Verdict::Passed
+    match player.blocked {
+        Some(Blocked { line, call, .. }) => {
+            Verdict::Failed(Failure { line, message: format!("{} does not return", call.name) })
+        }
+        None => Verdict::Passed,
+    }
+}
+
+/// Calls that may block: what makes them return arrives.
+const BLOCKING: [&str; 4] = ["accept", "connect", "read", "recv"];
+
+/// A call that blocks.
+struct Blocked<'a> {
+    /// Its line of the script.
+    line: usize,
+    call: &'a Call,
+    /// When it must return.
+    end: Time,
 }
 
 enum End {
@@ -131,19 +159,28 @@ struct Player<'a, H> {
     tolerance: Time,
     /// Segments sent that the script has not come to.
     sent: VecDeque<Outgoing>,
+    /// Where files lie that commands name.
+    folder: Option<&'a Path>,
+    /// Names to which statements have given values.
+    variables: BTreeMap<&'a str, i64>,
+    /// The call that blocks.
+    blocked: Option<Blocked<'a>>,
 }
 
-impl<H: Host> Player<'_, H> {
-    fn step(&mut self, event: &Event) -> Result<(), End> {
+impl<'a, H: Host> Player<'a, H> {
+    fn step(&mut self, event: &'a Event) -> Result<(), End> {
         let (from, until) = self.times(event.at);
         if let Action::Outbound(segment) = &event.action {
             return self.expect(segment, from, until);
         }
         self.now = self.now.max(from);
         match &event.action {
-            Action::Call(call) => self.call(call),
+            Action::Call(call) => match call.blocks {
+                None => self.call(call),
+                Some(duration) => self.block(Blocked { line: event.line, call, end: self.now + duration }),
+            },
             Action::Inbound(segment) => self.host.deliver(self.now, segment).map_err(End::NotExpressible),
-            Action::Command(command) => self.host.command(self.now, command).map_err(End::NotExpressible),
+            Action::Command(command) => self.command(command).map_err(End::NotExpressible),
             Action::Check(statements) => self.check(statements),
             Action::Outbound(_) => Ok(()),
         }
@@ -160,32 +197,68 @@ impl<H: Host> Player<'_, H> {
         }
     }
 
-    fn call(&mut self, call: &Call) -> Result<(), End> {
-        let found = self.host.call(self.now, call).map_err(End::NotExpressible)?;
-        match (call.result, found) {
-            (Some(expected), Some(found)) if expected != found => {
-                Err(End::Failed(format!("{} returns {found}, not {expected}", call.name)))
-            }
-            _ => Ok(()),
-        }
+    fn command(&mut self, command: &str) -> Result<(), String> {
+        let settings = settings(command, self.folder)?;
+        settings.iter().try_for_each(|setting| self.host.set(self.now, setting))
     }
 
-    fn check(&mut self, statements: &[Statement]) -> Result<(), End> {
+    /// A call begins that returns later.
+    fn block(&mut self, blocked: Blocked<'a>) -> Result<(), End> {
+        let call = blocked.call;
+        if !BLOCKING.contains(&call.name.as_str()) || self.blocked.is_some() {
+            let message = format!("{} that blocks, other than one of {}", call.name, BLOCKING.join(", "));
+            return Err(End::NotExpressible(message));
+        }
+        if call.name == "connect" {
+            self.host.call(self.now, call).map_err(End::NotExpressible)?;
+        }
+        self.blocked = Some(blocked);
+        Ok(())
+    }
+
+    /// Lets the call that blocks return, if it does after an event.
+    fn wake(&mut self) -> Result<(), (usize, End)> {
+        let Some(Blocked { line, call, end }) = self.blocked else { return Ok(()) };
+        let found = self.host.call(self.now, call).map_err(|message| (line, End::NotExpressible(message)))?;
+        if found == Some(-1) && call.result != Some(-1) {
+            return Ok(());
+        }
+        self.blocked = None;
+        if self.now + self.tolerance < end || self.now > end + self.tolerance {
+            let (now, end) = (seconds(self.now), seconds(end));
+            return Err((line, End::Failed(format!("{} returns at {now}, not at {end}", call.name))));
+        }
+        returned(call, found).map_err(|end| (line, end))
+    }
+
+    fn call(&mut self, call: &Call) -> Result<(), End> {
+        let found = self.host.call(self.now, call).map_err(End::NotExpressible)?;
+        returned(call, found)
+    }
+
+    fn check(&mut self, statements: &'a [Statement]) -> Result<(), End> {
         for statement in statements {
-            let Statement::Assert(expression) = statement else { continue };
+            let (Statement::Assert(expression) | Statement::Assign(_, expression)) = statement else {
+                continue;
+            };
             let now = self.now;
             let fields: Vec<(&str, i64)> = expression
                 .names()
                 .into_iter()
-                .filter_map(|name| Some((name, self.host.field(now, name)?)))
+                .filter_map(|name| {
+                    let variable = self.variables.get(name).copied();
+                    Some((name, variable.or_else(|| self.host.field(now, name))?))
+                })
                 .collect();
             let field = |name: &str| fields.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-            let holds = expression.value(&field).map_err(|name| {
+            let value = expression.value(&field).map_err(|name| {
                 End::NotExpressible(format!(
-                    "{name}: neither a field of TCP_INFO that the host has nor a state"
+                    "{name}: neither a field of TCP_INFO that the host has nor a constant of it"
                 ))
             })?;
-            if holds == 0 {
+            if let Statement::Assign(name, _) = statement {
+                self.variables.insert(name, value);
+            } else if value == 0 {
                 let values: Vec<String> =
                     fields.iter().map(|(name, value)| format!("{name} is {value}")).collect();
                 return Err(End::Failed(format!("`assert {expression}` fails: {}", values.join(", "))));
@@ -214,6 +287,7 @@ impl<H: Host> Player<'_, H> {
                 Some(next) if continues(&found, &next) => {
                     found.segment.len += next.segment.len;
                     found.segment.flags.psh |= next.segment.flags.psh;
+                    found.segment.flags.fin |= next.segment.flags.fin;
                 }
                 Some(other) => {
                     self.sent.push_front(other);
@@ -256,6 +330,16 @@ impl<H: Host> Player<'_, H> {
         let at = seconds(found.at);
         let shown = with_stated_fields(segment, expected);
         Err(End::Failed(format!("expected `{expected}`, but `{shown}` is sent at {at}")))
+    }
+}
+
+/// What a call returns must be what the script says.
+fn returned(call: &Call, found: Option<i64>) -> Result<(), End> {
+    match (call.result, found) {
+        (Some(expected), Some(found)) if expected != found => {
+            Err(End::Failed(format!("{} returns {found}, not {expected}", call.name)))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,20 +1,36 @@
 //! A script as data.
 
 use crate::expression::Statement;
+use crate::shell::{Setting, settings};
 use dumbbell_units::{Ecn, Time};
+use std::path::PathBuf;
 
 /// A script: settings of the player and of the host, and events in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Script {
+    /// Where files lie that its commands name, if it is in a file itself.
+    pub folder: Option<PathBuf>,
     /// `--name=value` lines: settings of the player.
     pub options: Vec<(String, String)>,
     /// Commands in backticks before the first event: settings of the host.
     pub setup: Vec<String>,
     /// The events.
     pub events: Vec<Event>,
+    /// Commands after the last event, which nothing follows on.
+    pub cleanup: Vec<String>,
 }
 
 impl Script {
+    /// What its commands before the first event set.
+    ///
+    /// # Errors
+    ///
+    /// A command that is not known.
+    pub fn settings(&self) -> Result<Vec<Setting>, String> {
+        let commands = self.setup.iter().map(|command| settings(command, self.folder.as_deref()));
+        Ok(commands.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
     /// The segments that arrive.
     pub fn arriving(&self) -> impl Iterator<Item = &Segment> {
         self.events.iter().filter_map(|event| match &event.action {
@@ -27,42 +43,6 @@ impl Script {
     pub fn is_active(&self) -> bool {
         self.arriving().find(|segment| segment.flags.syn).is_some_and(|syn| syn.flags.ack)
     }
-}
-
-/// What a command sets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Setting {
-    /// A setting of the kernel by its name without `net.ipv4.`, and its value.
-    Sysctl(String, String),
-    /// The most segments that the host gives to its device as one.
-    SegmentsAtOnce(u32),
-}
-
-/// What a command of the shell sets: lines or parts between semicolons of `sysctl -q net.ipv4.NAME=VALUE ...` and
-/// `ip link set dev tun0 gso_max_segs N`.
-///
-/// # Errors
-///
-/// A command that is not known.
-pub fn settings(command: &str) -> Result<Vec<Setting>, String> {
-    let mut found = Vec::new();
-    for line in command.split([';', '\n']).map(str::trim).filter(|line| !line.is_empty()) {
-        let unknown = || format!("the command `{line}`");
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words.as_slice() {
-            ["sysctl", words @ ..] => {
-                for word in words.iter().filter(|word| !word.starts_with('-')) {
-                    let (name, value) = word.split_once('=').ok_or_else(unknown)?;
-                    found.push(Setting::Sysctl(name.trim_start_matches("net.ipv4.").into(), value.into()));
-                }
-            }
-            ["ip", "link", "set", "dev", _, "gso_max_segs", count] => {
-                found.push(Setting::SegmentsAtOnce(count.parse().map_err(|_| unknown())?));
-            }
-            _ => return Err(unknown()),
-        }
-    }
-    Ok(found)
 }
 
 /// An event.
@@ -117,6 +97,8 @@ pub struct Call {
     pub result: Option<i64>,
     /// The error that it must return, as `EAGAIN`.
     pub errno: Option<String>,
+    /// How long after it began it must return, if it blocks.
+    pub blocks: Option<Time>,
 }
 
 /// An argument of a system call.

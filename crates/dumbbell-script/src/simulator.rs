@@ -1,12 +1,13 @@
 //! The host of the simulator: its sender and its receiver at one end of a connection.
 //!
 //! Which options both ends have follows from the script: they are those of the SYN that arrives. The receive window of the
-//! other end is that of the first segment after it, for the whole connection. The end of a connection is not modelled, so a
-//! FIN cannot be expressed.
+//! other end is that of the first segment after it, unless another one states a different window.
 
+use crate::ending::Ending;
 use crate::play::{Host, Outgoing};
-use crate::script::{Argument, Call, Flags, Script, Segment, Setting, TcpOption, settings};
-use dumbbell_tcp::config::EcnMode;
+use crate::script::{Argument, Call, Flags, Script, Segment, TcpOption};
+use crate::shell::Setting;
+use dumbbell_tcp::config::{EcnMode, Nagle, Reading};
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, SackBlocks, Sender, Tcp, TcpParams};
 use dumbbell_units::spec::{Field, Node};
 use dumbbell_units::{Ecn, Stream, Time, Value};
@@ -15,6 +16,8 @@ use std::collections::VecDeque;
 
 /// Bytes of a segment that timestamps take.
 const TIMESTAMP_BYTES: u64 = 12;
+/// Most bytes of a segment that arrives: those of a packet of 1500 bytes.
+const LONGEST: u64 = 1460;
 /// The threshold in `TCP_INFO` before it is known.
 const INFINITE_THRESHOLD: i64 = 0x7fff_ffff;
 /// Clock of the timers: ticks of Linux are counted from 300 s before the machine starts (`INITIAL_JIFFIES`), which is a second
@@ -23,10 +26,40 @@ const CLOCK: HostClock = HostClock::At(Time(299_000_000_000));
 /// Seed of what the congestion control draws: BBR first cruises in the phase that the kernel of a script draws too.
 const DRAWS: u64 = 0;
 /// Calls without an effect on segments.
-const WITHOUT_EFFECT: [&str; 6] = ["bind", "listen", "setsockopt", "getsockopt", "fcntl", "poll"];
-/// Settings without an effect on what is modelled.
-const SETTINGS_WITHOUT_EFFECT: [&str; 6] =
-    ["tcp_ecn_fallback", "tcp_mem", "tcp_rmem", "tcp_wmem", "tcp_min_tso_segs", "tcp_no_metrics_save"];
+const WITHOUT_EFFECT: [&str; 5] = ["bind", "listen", "getsockopt", "fcntl", "poll"];
+/// Options of sockets without an effect on segments: a write takes all.
+const OPTIONS_WITHOUT_EFFECT: [&str; 6] =
+    ["SO_REUSEADDR", "SO_SNDBUF", "SO_RCVBUF", "IP_TOS", "IP_MTU_DISCOVER", "TCP_NOTSENT_LOWAT"];
+/// Settings without an effect on what is modelled, with the values of which this is true.
+const SETTINGS_WITHOUT_EFFECT: [(&str, &[&str]); 26] = [
+    ("tcp_ecn_fallback", &[]),
+    ("tcp_ecn_option", &[]),
+    ("tcp_mem", &[]),
+    ("tcp_rmem", &[]),
+    ("tcp_wmem", &[]),
+    ("tcp_min_tso_segs", &[]),
+    ("tcp_tso_win_divisor", &[]),
+    ("tcp_no_metrics_save", &[]),
+    ("tcp_syn_linear_timeouts", &[]),
+    ("tcp_syn_retries", &[]),
+    ("tcp_synack_retries", &[]),
+    ("tcp_syncookies", &[]),
+    ("tcp_fack", &[]),
+    ("tcp_fastopen", &[]),
+    ("tcp_fastopen_key", &[]),
+    ("tcp_notsent_lowat", &[]),
+    // The segment that arrives says what both ends have.
+    ("tcp_sack", &[]),
+    ("tcp_timestamps", &[]),
+    ("tcp_dsack", &["1"]),
+    ("tcp_recovery", &["1"]),
+    ("tcp_reordering", &["3"]),
+    ("tcp_early_retrans", &["3", "4"]),
+    ("tcp_frto", &["1", "2"]),
+    ("tcp_mtu_probing", &["0"]),
+    ("tcp_pacing_ss_ratio", &["200"]),
+    ("tcp_pacing_ca_ratio", &["120"]),
+];
 
 /// One end of a connection.
 pub struct Simulator {
@@ -40,13 +73,17 @@ pub struct Simulator {
     now: Time,
     sent: VecDeque<Outgoing>,
     is_open: bool,
-    descriptors: i64,
     /// When the connection was requested, and how long the answer took to be acknowledged.
     requested: Time,
     answer_took: Time,
     /// A timestamp of the script, and the time that it stands for.
     timestamp: Option<(u64, Time)>,
     written: u64,
+    /// Bytes that the application has read.
+    read: u64,
+    ending: Ending,
+    /// The shift of windows that arrive, unless they are all the same.
+    scale: Option<u64>,
 }
 
 /// What the segment with SYN that arrives says.
@@ -81,7 +118,7 @@ impl Simulator {
     ///
     /// What cannot be expressed.
     pub fn new(script: &Script) -> Result<Self, String> {
-        Simulator::with(script, json!({ "rules": "linux", "congestion": "cubic" }))
+        Simulator::with(script, json!({ "rules": "linux", "congestion": "cubic", "hz": 1000 }))
     }
 
     /// The same with other rules of TCP than those of Linux.
@@ -95,18 +132,32 @@ impl Simulator {
             .find(|segment| segment.flags.syn)
             .ok_or("a connection without a SYN that arrives")?;
         let offer = Offer::of(syn);
-        let window = script.arriving().find(|segment| !segment.flags.syn).and_then(|segment| segment.window);
-        let window = window.ok_or("a connection without a window")? << offer.scale;
+        if let Some(refusal) = Ending::refusal(script) {
+            return Err(refusal.into());
+        }
+        let mut windows =
+            script.arriving().filter(|segment| !segment.flags.syn).filter_map(|segment| segment.window);
+        // A host that asks knows the window from the answer, unless nothing follows.
+        let first = windows.next().map(|window| window << offer.scale).or(syn.window);
+        let window = first.ok_or("a connection without a window")?;
+        let are_equal = windows.all(|other| other << offer.scale == window);
         let mss = offer.mss - if offer.has_timestamps { TIMESTAMP_BYTES } else { 0 };
         let mut has_ecn = offer.has_ecn;
         let mut segments_at_once = None;
-        for command in &script.setup {
-            for setting in settings(command)? {
-                match setting {
-                    Setting::Sysctl(name, value) if name == "tcp_ecn" => has_ecn &= value != "0",
-                    Setting::Sysctl(name, value) => set(&mut tcp, &name, &value)?,
-                    Setting::SegmentsAtOnce(count) => segments_at_once = Some(count),
+        for setting in script.settings()? {
+            match setting {
+                // With 2, the host does not ask for it.
+                Setting::Sysctl { name, value, .. } if name == "tcp_ecn" => {
+                    has_ecn = offer.has_ecn && (value == "1" || value == "2" && !syn.flags.ack);
                 }
+                Setting::Sysctl { name, value, .. } => set(&mut tcp, &name, &value)?,
+                Setting::SegmentsAtOnce(count) => segments_at_once = Some(count),
+                Setting::Queue(queue) if queue == "pfifo" => {}
+                // All mechanisms, which is the default.
+                Setting::Parameter(module, name, value)
+                    if (module.as_str(), name.as_str(), value.as_str())
+                        == ("tcp_cubic", "hystart_detect", "3") => {}
+                other => return Err(other.to_string()),
             }
         }
         if tcp["congestion"] == "bbr"
@@ -129,6 +180,7 @@ impl Simulator {
         };
         let mut receiver = Receiver::new(&params, CLOCK);
         receiver.stand_alone();
+        params.reading = (!are_equal).then(Reading::default);
         Ok(Simulator {
             receiver,
             params,
@@ -138,11 +190,13 @@ impl Simulator {
             now: Time::ZERO,
             sent: VecDeque::new(),
             is_open: false,
-            descriptors: 2,
             requested: Time::ZERO,
             answer_took: Time::ZERO,
             timestamp: None,
             written: 0,
+            read: 0,
+            ending: Ending::default(),
+            scale: (!are_equal).then_some(offer.scale),
         })
     }
 
@@ -178,6 +232,15 @@ impl Simulator {
             let outgoing = if segment.is_syn { self.syn() } else { self.data(&segment) };
             self.sent.push_back(Outgoing { at: self.now, segment: outgoing });
         }
+        let Some(sender) = &self.sender else { return };
+        let (sent, info) = (sender.snd_max(), sender.tcp_info());
+        let in_flight = info.unacked + info.retrans - (info.sacked + info.lost).min(info.unacked);
+        let has_room = (in_flight + 1) as f64 * f64::from(sender.mss()) <= sender.cwnd();
+        if self.ending.is_due(sent, self.written, has_room) {
+            let mut segment = self.data(&DataSegment::new(sent, 0));
+            segment.flags.fin = true;
+            self.sent.push_back(Outgoing { at: self.now, segment });
+        }
     }
 
     fn syn(&self) -> Segment {
@@ -192,13 +255,15 @@ impl Simulator {
         Segment { flags, ack: is_answer.then_some(1), ..Segment::default() }
     }
 
-    fn data(&self, segment: &DataSegment) -> Segment {
+    fn data(&mut self, segment: &DataSegment) -> Segment {
+        let len = u64::from(segment.len);
+        let fin = len > 0 && self.ending.rides(segment.seq + len, self.written);
         Segment {
-            flags: Flags { ack: true, cwr: segment.is_cwr, ..Flags::default() },
+            flags: Flags { ack: true, cwr: segment.is_cwr, fin, ..Flags::default() },
             ecn: Some(segment.ecn),
             seq: segment.seq + 1,
-            len: u64::from(segment.len),
-            ack: Some(self.receiver.rcv_nxt() + 1),
+            len,
+            ack: Some(self.receiver.rcv_nxt() + 1 + self.ending.numbers().1),
             options: Some(Vec::new()),
             window: None,
         }
@@ -212,8 +277,8 @@ impl Simulator {
         let segment = Segment {
             flags: Flags { ack: true, ece: ack.is_ece, ..Flags::default() },
             ecn: Some(Ecn::NotEct),
-            seq: self.sender.as_ref().map_or(0, Sender::snd_max) + 1,
-            ack: Some(ack.ack + 1),
+            seq: self.sender.as_ref().map_or(0, Sender::snd_max) + 1 + self.ending.numbers().0,
+            ack: Some(ack.ack + 1 + self.ending.numbers().1),
             options: Some(options),
             ..Segment::default()
         };
@@ -254,8 +319,13 @@ impl Simulator {
     fn on_acknowledgement(&mut self, segment: &Segment, ack: u64) -> Result<(), String> {
         let timestamp_echo = self.echoed(segment)?;
         let Some(sender) = &mut self.sender else { return Ok(()) };
+        let is_over = self.ending.numbers().0 == 1 && sender.snd_una() == self.written;
+        let ack = ack.min(self.written + 1);
+        if is_over {
+            return Ok(());
+        }
         let (is_news, is_plain) = (ack - 1 > sender.snd_una(), segment.len > 0 && segment.sack().is_empty());
-        if is_plain && !is_news {
+        if is_plain && !is_news && self.scale.is_none() {
             return Ok(());
         }
         let mut sack = SackBlocks::default();
@@ -268,7 +338,58 @@ impl Simulator {
             }
         }
         let ack = AckSegment { timestamp_echo, sack, is_ece: segment.flags.ece, ..AckSegment::of(ack - 1) };
-        sender.on_ack(self.now, &ack, Time::ZERO);
+        match (self.scale, segment.window) {
+            (Some(scale), Some(window)) => {
+                sender.on_ack_with_window(self.now, &ack, Time::ZERO, ack.ack + (window << scale));
+            }
+            _ => sender.on_ack(self.now, &ack, Time::ZERO),
+        }
+        Ok(())
+    }
+
+    /// The application reads what has arrived in order, up to so many bytes.
+    fn read(&mut self, now: Time, most: u64) -> i64 {
+        let bytes = most.min(self.receiver.rcv_nxt() - self.read);
+        self.read += bytes;
+        if let Some(ack) = self.receiver.on_read(now, most) {
+            self.send_ack(&ack);
+        }
+        let would_block = bytes == 0 && !self.ending.has_arrived && !self.ending.is_deaf;
+        if would_block { -1 } else { bytes.cast_signed() }
+    }
+
+    /// The application closes one or both directions.
+    fn finish(&mut self, call: &Call) -> Result<(), String> {
+        let what = match call.arguments.get(1) {
+            _ if call.name == "close" => "SHUT_RDWR",
+            Some(Argument::Name(name)) => name.as_str(),
+            _ => return Err("shutdown without a direction".into()),
+        };
+        if !self.is_open {
+            return Err(format!("{} before the connection", call.name));
+        }
+        if call.name == "close" && self.read < self.receiver.rcv_nxt() {
+            return Err("close with data that is not read, which resets".into());
+        }
+        self.ending.is_deaf |= what != "SHUT_WR";
+        if what != "SHUT_RD" && !self.ending.is_asked {
+            self.ending.is_asked = true;
+            self.sender.iter_mut().for_each(Sender::finish);
+            self.transmit();
+        }
+        Ok(())
+    }
+
+    /// An option of a socket.
+    fn set_option(&mut self, call: &Call) -> Result<(), String> {
+        let Some(Argument::Name(name)) = call.arguments.get(2) else {
+            return Err("setsockopt without a name".into());
+        };
+        match name.as_str() {
+            name if OPTIONS_WITHOUT_EFFECT.contains(&name) => {}
+            "TCP_NODELAY" if self.sender.is_none() => self.params.nagle = Nagle::Off,
+            name => return Err(format!("setsockopt of {name}")),
+        }
         Ok(())
     }
 
@@ -276,6 +397,12 @@ impl Simulator {
         let Some(Argument::Number(bytes)) = call.arguments.get(2) else {
             return Err(format!("{} without a number of bytes", call.name));
         };
+        if call.arguments.get(3).is_some_and(|flags| *flags != Argument::Number(0)) {
+            return Err(format!("{} with flags", call.name));
+        }
+        if self.ending.is_asked {
+            return Ok(Some(-1));
+        }
         if call.result.is_some_and(|result| result != *bytes) {
             return Err(format!("{} that returns something else than the number of bytes", call.name));
         }
@@ -294,11 +421,10 @@ fn set(tcp: &mut Value, name: &str, value: &str) -> Result<(), String> {
         ("tcp_congestion_control", "vegas") => tcp["congestion"] = json!("vegasl"),
         ("tcp_congestion_control", control) => tcp["congestion"] = json!(control),
         ("tcp_slow_start_after_idle", value) => tcp["idle_restart"] = json!(value != "0"),
-        ("tcp_early_retrans", "0") => tcp["recovery"] = json!({ "kind": "rack", "tlp": false }),
-        ("tcp_early_retrans", "3")
-        | ("tcp_frto", "1" | "2")
-        | ("tcp_sack" | "tcp_timestamps" | "tcp_recovery" | "tcp_syn_linear_timeouts", _) => {}
-        (name, _) if SETTINGS_WITHOUT_EFFECT.contains(&name) => {}
+        ("tcp_early_retrans", "0" | "1" | "2") => tcp["recovery"] = json!({ "kind": "rack", "tlp": false }),
+        _ if SETTINGS_WITHOUT_EFFECT
+            .iter()
+            .any(|(known, values)| *known == name && (values.is_empty() || values.contains(&value))) => {}
         _ => return Err(format!("the setting {name}={value}")),
     }
     Ok(())
@@ -308,10 +434,10 @@ impl Host for Simulator {
     fn call(&mut self, now: Time, call: &Call) -> Result<Option<i64>, String> {
         self.run_until(now);
         match call.name.as_str() {
-            "socket" | "accept" => {
-                self.descriptors += 1;
-                Ok(Some(self.descriptors))
-            }
+            "accept" if !self.is_open => Ok(Some(-1)),
+            // Any number may be free.
+            "socket" | "accept" => Ok(None),
+            "connect" if self.sender.is_some() => Ok(Some(if self.is_open { 0 } else { -1 })),
             "connect" if self.is_active => {
                 self.open();
                 Ok(None)
@@ -322,25 +448,28 @@ impl Host for Simulator {
                     Some(Argument::Number(bytes)) => bytes.unsigned_abs(),
                     _ => u64::MAX,
                 };
-                if let Some(ack) = self.receiver.on_read(now, most) {
-                    self.send_ack(&ack);
-                }
-                Ok(None)
+                Ok(Some(self.read(now, most)))
             }
+            "setsockopt" => self.set_option(call).map(|()| None),
             name if WITHOUT_EFFECT.contains(&name) => Ok(None),
-            "close" | "shutdown" => {
-                self.sender.iter_mut().for_each(Sender::finish);
-                self.transmit();
-                Ok(None)
-            }
+            "close" | "shutdown" => self.finish(call).map(|()| None),
             name => Err(format!("the call {name}")),
         }
     }
 
     fn deliver(&mut self, now: Time, segment: &Segment) -> Result<(), String> {
         self.run_until(now);
-        if segment.flags.rst || segment.flags.fin {
-            return Err("the end of a connection".into());
+        if segment.flags == Flags::default() {
+            return Err("a segment without flags".into());
+        }
+        if segment.flags.rst {
+            return Err("a reset".into());
+        }
+        if segment.len > LONGEST {
+            return Err(format!("a segment of {} bytes that arrives, where {LONGEST} are the most", segment.len));
+        }
+        if segment.flags.syn && segment.seq > 0 {
+            return Err("a SYN with another number than 0".into());
         }
         if segment.flags.syn && !segment.flags.ack {
             self.requested = now;
@@ -351,6 +480,12 @@ impl Host for Simulator {
                 Time::ZERO,
             );
             self.open();
+            return Ok(());
+        }
+        let sender = self.sender.as_mut().ok_or("a segment before the connection")?;
+        let sent = sender.snd_max() + 1 + self.ending.numbers().0;
+        if self.is_open && segment.ack.is_none_or(|ack| ack > sent) {
+            // It acknowledges nothing, or what was never sent (`tcp_ack`, `tcp_rcv_established`).
             return Ok(());
         }
         let timestamp_echo = self.echoed(segment)?;
@@ -369,6 +504,11 @@ impl Host for Simulator {
         }
         if segment.len > 0 {
             self.on_payload(segment, timestamp_echo);
+        }
+        if segment.flags.fin {
+            let next = self.receiver.rcv_nxt();
+            self.ending.on_fin(segment, next)?;
+            self.send_ack(&AckSegment::of(next));
         }
         self.transmit();
         Ok(())
@@ -409,8 +549,8 @@ impl Host for Simulator {
         })
     }
 
-    fn command(&mut self, _now: Time, command: &str) -> Result<(), String> {
-        Err(format!("the command `{command}` during the connection"))
+    fn set(&mut self, _now: Time, setting: &Setting) -> Result<(), String> {
+        Err(format!("{setting} during the connection"))
     }
 
     fn on_timestamp(&mut self, value: u64, sent: Time) {

@@ -28,10 +28,14 @@ pub fn scripts(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Plays the text of a script on the host that `start` makes for it.
-pub fn judge<H: Host>(text: &str, start: impl FnOnce(&Script) -> Result<H, String>) -> Verdict {
+/// Plays the text of a script on the host that `start` makes for it. Files that its commands name are in `folder`.
+pub fn judge<H: Host>(
+    text: &str,
+    folder: Option<&Path>,
+    start: impl FnOnce(&Script) -> Result<H, String>,
+) -> Verdict {
     let script = match parse(text) {
-        Ok(script) => script,
+        Ok(script) => Script { folder: folder.map(Path::to_owned), ..script },
         Err(error) => {
             let expected = if error.is_outside { "" } else { "expected " };
             let message = format!("column {}: {expected}{}", error.column, error.message);

@@ -8,7 +8,8 @@ use std::fmt::{Display, Formatter, Result};
 impl Display for Script {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         for (name, value) in &self.options {
-            writeln!(out, "--{name}={value}")?;
+            let sign = if value.is_empty() { "" } else { "=" };
+            writeln!(out, "--{name}{sign}{value}")?;
         }
         for command in &self.setup {
             writeln!(out, "`{command}`")?;
@@ -16,13 +17,22 @@ impl Display for Script {
         for event in &self.events {
             writeln!(out, "{event}")?;
         }
+        for command in &self.cleanup {
+            writeln!(out, "`{command}`")?;
+        }
         Ok(())
     }
 }
 
 impl Display for Event {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
-        write!(out, "{} ", self.at)?;
+        write!(out, "{}", self.at)?;
+        if let (Action::Call(Call { blocks: Some(duration), .. }), Moment::At(begin) | Moment::After(begin)) =
+            (&self.action, self.at)
+        {
+            write!(out, "...{}", Seconds(begin + *duration))?;
+        }
+        write!(out, " ")?;
         match &self.action {
             Action::Call(call) => write!(out, "{call}"),
             Action::Inbound(segment) => write!(out, "< {segment}"),
@@ -64,6 +74,9 @@ impl Display for Seconds {
 impl Display for Flags {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         let Flags { syn, fin, rst, psh, ack, ece, cwr } = *self;
+        if *self == Flags::default() {
+            return write!(out, "-");
+        }
         let letters = [(syn, 'S'), (fin, 'F'), (rst, 'R'), (psh, 'P'), (ece, 'E'), (cwr, 'W'), (ack, '.')];
         letters.iter().filter(|(is_set, _)| *is_set).try_for_each(|(_, letter)| write!(out, "{letter}"))
     }
@@ -136,6 +149,7 @@ impl Display for Statement {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         match self {
             Statement::Assert(expression) => write!(out, "assert {expression}"),
+            Statement::Assign(name, value) => write!(out, "{name} = {value}"),
             Statement::Print => write!(out, "print()"),
         }
     }

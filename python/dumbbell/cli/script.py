@@ -57,7 +57,7 @@ def play(
         if not files:
             raise refusal("PATH", str(path), "a folder with scripts (.pkt)", problem="has none")
         for file in files:
-            verdict, line, reason = _engine.play_script(read_text(Path(file)), kernel)
+            verdict, line, reason = _engine.play_script(read_text(Path(file)), str(file), kernel)
             records.append({"script": str(file), "verdict": verdict, "line": line or None, "reason": reason})
     if json_output:
         say_json(records, indent=2)

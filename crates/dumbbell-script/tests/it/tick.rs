@@ -18,7 +18,7 @@ ip link set dev tun0 gso_max_segs 1`
 ";
 
 fn assert_passes(events: &str) {
-    assert_eq!(judge(&format!("{OPENING}{events}"), simulator), Verdict::Passed);
+    assert_eq!(judge(&format!("{OPENING}{events}"), None, simulator), Verdict::Passed);
 }
 
 #[test]

@@ -18,7 +18,7 @@ const LONGEST_PAUSE: Time = Time(60_000_000_000);
 impl Sender {
     /// An acknowledgement arrived which tells that the receive window ends at `edge`; see [`on_ack`](Self::on_ack).
     pub fn on_ack_with_window(&mut self, now: Time, ack: &AckSegment, waited: Time, edge: u64) {
-        self.connection.window.hear(edge);
+        self.connection.window.hear(edge, ack.ack > self.connection.snd_una);
         self.on_ack(now, ack, waited);
         let connection = &mut self.connection;
         if connection.window.apply(connection.snd_una) {

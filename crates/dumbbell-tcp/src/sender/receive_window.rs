@@ -44,11 +44,14 @@ impl ReceiveWindow {
         ReceiveWindow { max: first.min(send_buffer), told: params.reading.as_ref().map(|_| Box::new(told)) }
     }
 
-    /// An acknowledgement tells that the window ends at `edge`. It may have been overtaken.
-    pub(super) fn hear(&mut self, edge: u64) {
+    /// An acknowledgement tells that the window ends at `edge`. It may have been overtaken, unless it is of new data: then
+    /// the window may even shrink [RFC 9293 §3.10.7.4].
+    pub(super) fn hear(&mut self, edge: u64, is_of_new_data: bool) {
         if let Some(told) = &mut self.told {
             told.has_moved = edge > told.edge;
-            told.edge = told.edge.max(edge);
+            if told.has_moved || is_of_new_data {
+                told.edge = edge;
+            }
         }
     }
 
