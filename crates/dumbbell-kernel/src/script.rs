@@ -373,7 +373,9 @@ impl Host for ScriptHost {
             }
             "write" | "send" => (Number::Write, Command { number: stated(2)?, ..plain }),
             "read" | "recv" => (Number::Read, Command { number: stated(2)?, ..plain }),
-            "shutdown" => (Number::Shutdown, Command { number: named(&DIRECTIONS, call.arguments.get(1))?, ..plain }),
+            "shutdown" => {
+                (Number::Shutdown, Command { number: named(&DIRECTIONS, call.arguments.get(1))?, ..plain })
+            }
             "close" => (Number::Close, plain),
             "setsockopt" => {
                 let level = named(&LEVELS, call.arguments.get(1))?;

@@ -122,10 +122,11 @@ fn option_line(text: &mut Text<'_>) -> ModalResult<(String, String)> {
         .parse_next(text)
 }
 
-/// The value of an expression of numbers alone.
-pub(crate) fn arithmetic(text: &str) -> Option<i64> {
-    let expression = terminated(expression, multispace0).parse(LocatingSlice::new(text)).ok()?;
-    expression.value(&|_| None).ok()
+/// The value of an expression of numbers alone up to `))`, and what follows.
+pub(crate) fn arithmetic(text: &str) -> Option<(i64, &str)> {
+    let mut rest = LocatingSlice::new(text);
+    let expression = terminated(expression, (multispace0, "))")).parse_next(&mut rest).ok()?;
+    Some((expression.value(&|_| None).ok()?, *rest))
 }
 
 fn command(text: &mut Text<'_>) -> ModalResult<String> {
@@ -151,7 +152,9 @@ fn event(text: &mut Text<'_>) -> ModalResult<Event> {
     match &mut action {
         Action::Call(call) => call.blocks = blocks,
         _ if blocks.is_some() => {
-            return cut_err(fail).context(accepted("a system call after a range with `...`")).parse_next(text);
+            return cut_err(fail)
+                .context(accepted("a system call after a range with `...`"))
+                .parse_next(text);
         }
         _ => {}
     }
@@ -359,8 +362,13 @@ fn statement(text: &mut Text<'_>) -> ModalResult<Statement> {
     not("}%").parse_next(text)?;
     let print = ("print", blank, parenthesized).value(Statement::Print);
     let assert = delimited(("assert", space), cut_err(expression), message).map(Statement::Assert);
-    alt((print, assert, assignment, outside("Python other than print, asserts of whole numbers and assignments")))
-        .parse_next(text)
+    alt((
+        print,
+        assert,
+        assignment,
+        outside("Python other than print, asserts of whole numbers and assignments"),
+    ))
+    .parse_next(text)
 }
 
 /// `name = value`, or `+=` and others.

@@ -35,7 +35,9 @@ impl std::fmt::Display for Setting {
             Setting::Sysctl { name, value, .. } => write!(out, "the setting {name}={value}"),
             Setting::SegmentsAtOnce(count) => write!(out, "{count} segments at once for the device"),
             Setting::Queue(queue) => write!(out, "the queue {queue} of the device"),
-            Setting::Parameter(module, name, value) => write!(out, "the parameter {name}={value} of {module}"),
+            Setting::Parameter(module, name, value) => {
+                write!(out, "the parameter {name}={value} of {module}")
+            }
         }
     }
 }
@@ -51,12 +53,7 @@ pub fn settings(commands: &str, folder: Option<&Path>) -> Result<Vec<Setting>, S
     Ok(found)
 }
 
-fn read(
-    commands: &str,
-    folder: Option<&Path>,
-    depth: usize,
-    found: &mut Vec<Setting>,
-) -> Result<(), String> {
+fn read(commands: &str, folder: Option<&Path>, depth: usize, found: &mut Vec<Setting>) -> Result<(), String> {
     let joined = commands.replace("\\\n", " ");
     for line in joined.lines() {
         let line = expanded(line)?;
@@ -82,10 +79,9 @@ fn expanded(line: &str) -> Result<String, String> {
     let mut parts = line.split("$((");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let unknown = || format!("the arithmetic of the command `{line}`");
-        let (expression, rest) = part.split_once("))").ok_or_else(unknown)?;
-        text += &arithmetic(expression).ok_or_else(unknown)?.to_string();
-        text += rest;
+        let (value, rest) =
+            arithmetic(part).ok_or_else(|| format!("the arithmetic of the command `{line}`"))?;
+        text += &format!("{value}{rest}");
     }
     if text.contains(['$', '`']) {
         return Err(format!("the variables of the command `{line}`"));
@@ -136,7 +132,9 @@ fn is_output(text: &str) -> bool {
 fn text_of(file: &str, folder: Option<&Path>, depth: usize) -> Result<String, String> {
     let problem = |why: &str| format!("the file of commands `{file}`: {why}");
     let folder = folder.ok_or_else(|| problem("the script itself is in no file"))?;
-    if !Path::new(file).components().all(|part| matches!(part, Component::Normal(_) | Component::ParentDir | Component::CurDir))
+    if !Path::new(file)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::ParentDir | Component::CurDir))
     {
         return Err(problem("its place is not relative to the script"));
     }
@@ -154,10 +152,9 @@ fn command(words: &[&str], is_in_file: bool) -> Option<Vec<Setting>> {
             let settings = words.iter().filter(|word| !matches!(**word, "-q" | "-e" | "-w"));
             settings.map(|word| sysctl(word, may_fail)).collect::<Option<_>>()?
         }
-        [program, files @ ..] if Path::new(program).ends_with("set_sysctls.py") => files
-            .iter()
-            .map(|file| sysctl(file.strip_prefix("/proc/sys/")?, false))
-            .collect::<Option<_>>()?,
+        [program, files @ ..] if Path::new(program).ends_with("set_sysctls.py") => {
+            files.iter().map(|file| sysctl(file.strip_prefix("/proc/sys/")?, false)).collect::<Option<_>>()?
+        }
         ["echo", value, ">", file] => {
             let (module, name) = file.strip_prefix("/sys/module/")?.split_once("/parameters/")?;
             vec![Setting::Parameter(module.into(), name.into(), (*value).into())]
@@ -165,7 +162,8 @@ fn command(words: &[&str], is_in_file: bool) -> Option<Vec<Setting>> {
         ["ip", "link", "set", "dev", _, "gso_max_segs", count] => {
             vec![Setting::SegmentsAtOnce(count.parse().ok()?)]
         }
-        ["ethtool", "-K", _, "tso", "off", "gso", "off"] | ["ethtool", "-K", _, "gso", "off", "tso", "off"] => {
+        ["ethtool", "-K", _, "tso", "off", "gso", "off"]
+        | ["ethtool", "-K", _, "gso", "off", "tso", "off"] => {
             vec![Setting::SegmentsAtOnce(1)]
         }
         ["tc", "qdisc", "add" | "replace", "dev", _, "root", queue @ ..] => {

@@ -142,24 +142,7 @@ impl Simulator {
         let window = first.ok_or("a connection without a window")?;
         let are_equal = windows.all(|other| other << offer.scale == window);
         let mss = offer.mss - if offer.has_timestamps { TIMESTAMP_BYTES } else { 0 };
-        let mut has_ecn = offer.has_ecn;
-        let mut segments_at_once = None;
-        for setting in script.settings()? {
-            match setting {
-                // With 2, the host does not ask for it.
-                Setting::Sysctl { name, value, .. } if name == "tcp_ecn" => {
-                    has_ecn = offer.has_ecn && (value == "1" || value == "2" && !syn.flags.ack);
-                }
-                Setting::Sysctl { name, value, .. } => set(&mut tcp, &name, &value)?,
-                Setting::SegmentsAtOnce(count) => segments_at_once = Some(count),
-                Setting::Queue(queue) if queue == "pfifo" => {}
-                // All mechanisms, which is the default.
-                Setting::Parameter(module, name, value)
-                    if (module.as_str(), name.as_str(), value.as_str())
-                        == ("tcp_cubic", "hystart_detect", "3") => {}
-                other => return Err(other.to_string()),
-            }
-        }
+        let (has_ecn, segments_at_once) = obey(&mut tcp, script, &offer)?;
         if tcp["congestion"] == "bbr"
             && let Some(count) = segments_at_once
         {
@@ -414,6 +397,28 @@ impl Simulator {
     }
 }
 
+/// Sets what the commands of a script say. Whether both ends have ECN, and the most segments at once for the device.
+fn obey(tcp: &mut Value, script: &Script, offer: &Offer) -> Result<(bool, Option<u32>), String> {
+    let (mut has_ecn, mut segments_at_once) = (offer.has_ecn, None);
+    for setting in script.settings()? {
+        match setting {
+            // With 2, the host does not ask for it.
+            Setting::Sysctl { name, value, .. } if name == "tcp_ecn" => {
+                has_ecn = offer.has_ecn && (value == "1" || value == "2" && !script.is_active());
+            }
+            Setting::Sysctl { name, value, .. } => set(tcp, &name, &value)?,
+            Setting::SegmentsAtOnce(count) => segments_at_once = Some(count),
+            Setting::Queue(queue) if queue == "pfifo" => {}
+            // All mechanisms, which is the default.
+            Setting::Parameter(module, name, value)
+                if (module.as_str(), name.as_str(), value.as_str())
+                    == ("tcp_cubic", "hystart_detect", "3") => {}
+            other => return Err(other.to_string()),
+        }
+    }
+    Ok((has_ecn, segments_at_once))
+}
+
 fn set(tcp: &mut Value, name: &str, value: &str) -> Result<(), String> {
     match (name, value) {
         // What Linux calls Westwood is its Westwood+, and its Vegas has none of the mechanisms of ours.
@@ -466,7 +471,10 @@ impl Host for Simulator {
             return Err("a reset".into());
         }
         if segment.len > LONGEST {
-            return Err(format!("a segment of {} bytes that arrives, where {LONGEST} are the most", segment.len));
+            return Err(format!(
+                "a segment of {} bytes that arrives, where {LONGEST} are the most",
+                segment.len
+            ));
         }
         if segment.flags.syn && segment.seq > 0 {
             return Err("a SYN with another number than 0".into());

@@ -3,5 +3,6 @@
 mod conversations;
 mod linux;
 mod parsing;
+mod shell;
 mod tick;
 mod verdicts;

@@ -1,6 +1,6 @@
 //! What scripts may say, and how the rest is refused.
 
-use dumbbell_script::{Action, Moment, Statement, TcpOption, parse};
+use dumbbell_script::{Action, Argument, Flags, Moment, Statement, TcpOption, parse};
 use dumbbell_units::{Ecn, Time};
 
 /// Place and text of the error of a script.
@@ -72,6 +72,58 @@ fn option_lines_commands_and_comments_precede_the_events() {
 }
 
 #[test]
+fn options_need_no_value_and_commands_may_follow_the_events() {
+    let script =
+        parse("--strict_segments\n--mss=1000\n`a.sh`\n0 close(3) = 0\n`b.sh`\n`c.sh`\n").expect("a script");
+    let options =
+        [("strict_segments", ""), ("mss", "1000")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(script.options, options);
+    assert_eq!((script.setup, script.events.len()), (vec!["a.sh".to_owned()], 1));
+    assert_eq!(script.cleanup, ["b.sh", "c.sh"]);
+}
+
+#[test]
+fn a_call_that_blocks_says_when_it_ends() {
+    let ms = |ms: u64| Time(ms * 1_000_000);
+    for (text, at, expected) in [
+        ("+.1...0.2 accept(3, ..., ...) = 4", Moment::After(ms(100)), Some(ms(100))),
+        ("+.002 ... 0.004 connect(4, ..., ...) = 0", Moment::After(ms(2)), Some(ms(2))),
+        ("1...1 read(4, ..., 9) = 9", Moment::At(ms(1000)), Some(ms(0))),
+        ("+.1 read(4, ..., 9) = 9", Moment::After(ms(100)), None),
+    ] {
+        let (moment, action) = event(text);
+        let Action::Call(call) = action else { panic!("{action:?}") };
+        assert_eq!((moment, call.blocks), (at, expected), "{text}");
+        let again = parse(&parse(text).expect("a script").to_string()).expect("what was written");
+        assert!(matches!(&again.events[0].action, Action::Call(again) if *again == call), "{text}");
+    }
+    for (text, expected) in [
+        ("+.2...0.1 accept(3, ..., ...) = 4", "expected: a call that ends after it begins"),
+        ("+0...0.1 < . 1:1(0) ack 1", "expected: a system call after a range with `...`"),
+    ] {
+        assert!(refused(text).contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn lines_go_on_after_a_backslash_and_names_in_the_next_line() {
+    let (_, action) = event("+0 %{ assert tcpi_rtt > 0, tcpi_rtt; \\\n  assert tcpi_rto > 0;\\\n}%");
+    assert!(matches!(action, Action::Check(statements) if statements.len() == 2));
+    let (_, action) = event("+0 setsockopt(3, SOL_SOCKET, SO_X,\n  [A | B |\n   C], 4) = 0");
+    let Action::Call(call) = action else { panic!("{action:?}") };
+    assert_eq!(call.arguments[3], Argument::List(vec![Argument::Name("A|B|C".into())]));
+}
+
+#[test]
+fn a_segment_may_have_no_flags() {
+    let (_, action) = event("+0 < - 1:1001(1000) win 9");
+    let Action::Inbound(segment) = action else { panic!("{action:?}") };
+    assert_eq!((segment.flags, segment.ack), (Flags::default(), None));
+    assert_eq!(segment.to_string(), "- 1:1001(1000) win 9");
+    assert!(refused("+0 < S- 0:0(0)").contains("expected: `-` alone"));
+}
+
+#[test]
 fn calls_have_arguments_and_results() {
     let (_, action) = event(
         "+0 connect(3, {sa_family = AF_INET, sin_port = htons(8080)}, [16]) = -1 EINPROGRESS (In progress)",
@@ -107,8 +159,17 @@ fn assertions_have_the_precedence_of_python() {
         ("tcpi_snd_cwnd // 3 - -1", 4),
         ("tcpi_snd_cwnd % 4 >= 0x2", 1),
         ("tcpi_ca_state != 3", 0),
+        ("9 < tcpi_snd_cwnd <= 10 < 11", 1),
+        ("9 < tcpi_snd_cwnd < 10", 0),
+        ("11 < tcpi_snd_cwnd <= 20", 0),
+        ("(tcpi_ca_state & TCPI_OPT_SACK) != 0", 1),
+        ("tcpi_ca_state & TCPI_OPT_WSCALE", 0),
     ] {
         assert_eq!(value(expression), expected, "{expression}");
+    }
+    for message in ["'%d; (' % tcpi_rtt", "\"x = }%d\" % (tcpi_rtt, 5)", "tcpi_rtt  # A comment; and more."] {
+        let (_, action) = event(&format!("+0 %{{\nassert tcpi_rtt > 0, {message}\nassert 1\n}}%"));
+        assert!(matches!(&action, Action::Check(statements) if statements.len() == 2), "{message}");
     }
     let (_, action) = event("+0 %{ print(tcpi_snd_cwnd, \")\"); assert tcpi_rtt > 0 }%");
     assert!(matches!(action, Action::Check(statements) if statements.len() == 2));
@@ -141,8 +202,7 @@ fn what_is_outside_of_the_subset_is_not_expressible() {
         ("+0 > udp (1000)", "line 1, column 6: not expressible: packets other than"),
         ("+0 < . 1:1(0) ack 1 win 9 urg 5", "not expressible: urgent data"),
         ("+0 > . 1:1(0) ack 1 <FO abcd,nop>", "not expressible: options of Fast Open"),
-        ("+0...0.2 write(3, ..., 10) = 10", "not expressible: a system call that blocks"),
-        ("+0 %{ x = 5 }%", "not expressible: Python other than asserts"),
+        ("+0 %{ if tcpi_rtt: x = 5 }%", "not expressible: Python other than print, asserts"),
         ("+0 > SA 0:0(0)", "not expressible: the flags of accurate ECN"),
     ] {
         let error = refused(text);

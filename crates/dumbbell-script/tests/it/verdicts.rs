@@ -59,6 +59,47 @@ fn segments_are_compared_in_their_order_and_at_their_time() {
 }
 
 #[test]
+fn names_keep_the_values_that_statements_give_them() {
+    let lines = "+0 %{ least = 8; least += 2; assert tcpi_snd_cwnd == least }%\n";
+    assert_eq!(verdict(lines), Verdict::Passed);
+    let (_, message) = failed(&format!("{lines}+0 %{{ assert tcpi_snd_cwnd == least + 1 }}%\n"));
+    assert_eq!(message, "`assert tcpi_snd_cwnd == (least + 1)` fails: tcpi_snd_cwnd is 10, least is 10");
+}
+
+#[test]
+fn a_call_that_blocks_returns_at_its_time() {
+    // Data arrives after 50 ms.
+    let read = |end: &str, result: &str| {
+        verdict(&format!("+0...{end} read(4, ..., 500) = {result}\n+.05 < P. 1:301(300) ack 1 win 4000\n"))
+    };
+    assert_eq!(read("0.050", "300"), Verdict::Passed);
+    for (end, result, expected) in [
+        ("0.080", "300", "read returns at 0.210000 s, not at 0.240000 s"),
+        ("0.020", "300", "read returns at 0.210000 s, not at 0.180000 s"),
+        ("0.050", "200", "read returns 300, not 200"),
+    ] {
+        let failure = Failure { line: 8, message: expected.into() };
+        assert_eq!(read(end, result), Verdict::Failed(failure));
+    }
+    let failure = Failure { line: 8, message: "read does not return".into() };
+    assert_eq!(verdict("+0...0.1 read(4, ..., 500) = 500\n"), Verdict::Failed(failure));
+    assert_eq!(failed("+0 read(4, ..., 500) = 500\n").1, "read returns -1, not 500");
+}
+
+#[test]
+fn the_host_that_asks_waits_for_the_connection() {
+    let script = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 9\n+.1...0.14 connect(9, ..., ...) = 0\n\
+                  +0 > S 0:0(0) <...>\n+.04 < S. 0:0(0) ack 1 win 4000 <mss 1000,sackOK>\n+0 > . 1:1(0) ack 1\n";
+    let play_it = |script: &str| {
+        let script = parse(script).expect("a script");
+        play(&script, &mut Simulator::new(&script).expect("a host"))
+    };
+    assert_eq!(play_it(script), Verdict::Passed);
+    let late = script.replace("0.14", "0.16");
+    assert!(matches!(play_it(&late), Verdict::Failed(Failure { line: 2, .. })));
+}
+
+#[test]
 fn the_tolerance_is_an_option() {
     let late = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+.1 < S 0:0(0) win 65535 <mss 1000,sackOK>\n\
                 +.01 > S. 0:0(0) ack 1 <...>\n+0 < . 1:1(0) ack 1 win 4000\n";
@@ -79,9 +120,19 @@ fn an_assertion_that_fails_shows_its_values() {
 #[test]
 fn what_the_simulator_cannot_be_told_is_not_expressible() {
     for (lines, reason) in [
-        ("+0 < F. 1:1(0) ack 1 win 4000\n", "the end of a connection"),
+        ("+0 < F. 1:1(0) ack 1 win 4000\n", "a FIN before one was sent"),
+        ("+0 < R. 1:1(0) ack 1 win 4000\n", "a reset"),
+        ("+0 < - 1:101(100) win 4000\n", "a segment without flags"),
+        (
+            "+0 < . 1:2001(2000) ack 1 win 4000\n",
+            "a segment of 2000 bytes that arrives, where 1460 are the most",
+        ),
+        ("+0 send(4, ..., 100, MSG_MORE) = 100\n", "send with flags"),
+        ("+0 setsockopt(4, SOL_TCP, TCP_NODELAY, [1], 4) = 0\n", "setsockopt of TCP_NODELAY"),
+        ("+0...0.1 write(4, ..., 100) = 100\n", "write that blocks"),
         ("+0 epoll_ctl(3, 1) = 0\n", "the call epoll_ctl"),
-        ("+0 `ip link set dev tun0 down`\n", "during the connection"),
+        ("+0 `ip link set dev tun0 down`\n", "the command `ip link set dev tun0 down`"),
+        ("+0 `sysctl -q net.ipv4.tcp_ecn=1`\n", "the setting tcp_ecn=1 during the connection"),
         ("+0 %{ assert tcpi_bytes_sent == 0 }%\n", "tcpi_bytes_sent"),
     ] {
         match verdict(lines) {

@@ -1,0 +1,1 @@
+sysctl -q net.ipv4.tcp_sack=1
