@@ -45,6 +45,14 @@ def test_scripts_pass_fail_or_cannot_be_expressed(tmp_path: Path) -> None:
     ]
 
 
+def test_commands_are_found_beside_their_script(tmp_path: Path) -> None:
+    (tmp_path / "settings.sh").write_text("sysctl -q net.ipv4.tcp_ecn=0\n")
+    (tmp_path / "a.pkt").write_text("`./settings.sh`\n" + SCRIPT + SENT)
+    assert invoke("script", tmp_path).stdout.strip() == "scripts: 1 passed, 0 failed, 0 not expressible"
+    (tmp_path / "settings.sh").unlink()
+    assert "./settings.sh" in invoke("script", tmp_path, "--json").stdout
+
+
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "does not exist" in refused("script", tmp_path / "none.pkt")
     assert "has none" in refused("script", tmp_path)

@@ -1,6 +1,7 @@
-//! The end of a connection, as far as the host of the simulator has it: a FIN in each direction, sent once and in order.
+//! The end of a connection, as far as the host of the simulator has it: a FIN in each direction, sent once and in order,
+//! and a reset.
 
-use crate::script::{Action, Script, Segment};
+use crate::script::{Action, Flags, Script, Segment};
 
 /// How far a connection has ended. A FIN takes one number after the data.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +15,8 @@ pub(crate) struct Ending {
     rides: bool,
     /// The FIN of the other end has arrived.
     pub(crate) has_arrived: bool,
+    /// Nothing is known of the connection any more.
+    pub(crate) is_gone: bool,
 }
 
 impl Ending {
@@ -23,9 +26,6 @@ impl Ending {
             Action::Outbound(segment) => Some(segment),
             _ => None,
         });
-        if sent.clone().any(|segment| segment.flags.rst) {
-            return Some("a reset");
-        }
         (sent.filter(|segment| segment.flags.fin).count() > 1).then_some("a FIN that is sent again")
     }
 
@@ -48,6 +48,16 @@ impl Ending {
     /// Numbers that the FIN that was sent takes, and the one that has arrived.
     pub(crate) fn numbers(self) -> (u64, u64) {
         (u64::from(self.is_sent), u64::from(self.has_arrived))
+    }
+
+    /// The answer to a segment that arrives when nothing is known of its connection [RFC 9293 §3.10.7.1].
+    ///
+    /// # Errors
+    ///
+    /// What the host cannot be told.
+    pub(crate) fn answer(segment: &Segment) -> Result<Segment, String> {
+        let seq = segment.ack.filter(|_| !segment.flags.rst).ok_or("a segment without ACK after the end")?;
+        Ok(Segment { flags: Flags { rst: true, ..Flags::default() }, seq, ..Segment::default() })
     }
 
     /// A FIN arrives while `next` is expected.

@@ -10,7 +10,7 @@ use crate::shell::Setting;
 use dumbbell_tcp::config::{EcnMode, Nagle, Reading};
 use dumbbell_tcp::{AckSegment, DataSegment, HostClock, Receiver, SackBlocks, Sender, Tcp, TcpParams};
 use dumbbell_units::spec::{Field, Node};
-use dumbbell_units::{Ecn, Stream, Time, Value};
+use dumbbell_units::{Bytes, Ecn, Stream, Time, Value};
 use serde_json::json;
 use std::collections::VecDeque;
 
@@ -79,6 +79,8 @@ pub struct Simulator {
     /// A timestamp of the script, and the time that it stands for.
     timestamp: Option<(u64, Time)>,
     written: u64,
+    /// The largest segment that its SYN offers.
+    advertised: u64,
     /// Bytes that the application has read.
     read: u64,
     ending: Ending,
@@ -177,6 +179,7 @@ impl Simulator {
             answer_took: Time::ZERO,
             timestamp: None,
             written: 0,
+            advertised: LONGEST,
             read: 0,
             ending: Ending::default(),
             scale: (!are_equal).then_some(offer.scale),
@@ -194,7 +197,8 @@ impl Simulator {
 
     fn next_deadline(&self) -> Option<Time> {
         let of_sender = self.sender.as_ref().map_or(Time::NEVER, Sender::next_deadline);
-        Some(of_sender.min(self.receiver.next_deadline())).filter(|at| *at < Time::NEVER)
+        let all = of_sender.min(self.receiver.next_deadline());
+        Some(all).filter(|at| *at < Time::NEVER && !self.ending.is_gone)
     }
 
     fn expire(&mut self) {
@@ -348,11 +352,12 @@ impl Simulator {
             Some(Argument::Name(name)) => name.as_str(),
             _ => return Err("shutdown without a direction".into()),
         };
+        if call.name == "close" && (!self.is_open || self.read < self.receiver.rcv_nxt()) {
+            self.give_up();
+            return Ok(());
+        }
         if !self.is_open {
             return Err(format!("{} before the connection", call.name));
-        }
-        if call.name == "close" && self.read < self.receiver.rcv_nxt() {
-            return Err("close with data that is not read, which resets".into());
         }
         self.ending.is_deaf |= what != "SHUT_WR";
         if what != "SHUT_RD" && !self.ending.is_asked {
@@ -363,6 +368,28 @@ impl Simulator {
         Ok(())
     }
 
+    /// The largest segment in both directions (`TCP_MAXSEG`), including options.
+    fn bound_mss(&mut self, call: &Call) -> Result<(), String> {
+        let Some(Argument::List(values)) = call.arguments.get(3) else {
+            return Err("TCP_MAXSEG without a number".into());
+        };
+        let [Argument::Number(most)] = values[..] else { return Err("TCP_MAXSEG without a number".into()) };
+        let options = if self.params.timestamps { TIMESTAMP_BYTES } else { 0 };
+        self.advertised = most.unsigned_abs().min(LONGEST);
+        self.params.mss = Bytes(self.params.mss.0.min(self.advertised.saturating_sub(options).max(1)));
+        Ok(())
+    }
+
+    /// The connection ends at once: with a reset if the application has not read everything (`tcp_close`).
+    fn give_up(&mut self) {
+        if let Some(sender) = self.sender.take().filter(|_| self.is_open) {
+            let mut segment = self.data(&DataSegment::new(sender.snd_max(), 0));
+            segment.flags.rst = true;
+            self.sent.push_back(Outgoing { at: self.now, segment });
+        }
+        self.ending.is_gone = true;
+    }
+
     /// An option of a socket.
     fn set_option(&mut self, call: &Call) -> Result<(), String> {
         let Some(Argument::Name(name)) = call.arguments.get(2) else {
@@ -371,6 +398,7 @@ impl Simulator {
         match name.as_str() {
             name if OPTIONS_WITHOUT_EFFECT.contains(&name) => {}
             "TCP_NODELAY" if self.sender.is_none() => self.params.nagle = Nagle::Off,
+            "TCP_MAXSEG" if self.sender.is_none() => self.bound_mss(call)?,
             name => return Err(format!("setsockopt of {name}")),
         }
         Ok(())
@@ -467,6 +495,10 @@ impl Host for Simulator {
         if segment.flags == Flags::default() {
             return Err("a segment without flags".into());
         }
+        if self.ending.is_gone {
+            self.sent.push_back(Outgoing { at: now, segment: Ending::answer(segment)? });
+            return Ok(());
+        }
         if segment.flags.rst {
             return Err("a reset".into());
         }
@@ -552,6 +584,8 @@ impl Host for Simulator {
             "tcpi_retrans" => sender.tcp_info().retrans.cast_signed(),
             "tcpi_reordering" => sender.tcp_info().reordering.0.cast_signed(),
             "tcpi_reord_seen" => sender.tcp_info().reordering.1.cast_signed(),
+            "tcpi_advmss" if self.params.timestamps => (self.advertised - TIMESTAMP_BYTES).cast_signed(),
+            "tcpi_advmss" => self.advertised.cast_signed(),
             "tcpi_snd_mss" => i64::from(sender.mss()),
             _ => return None,
         })
