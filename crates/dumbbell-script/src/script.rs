@@ -1,7 +1,6 @@
 //! A script as data.
 
 use crate::expression::Statement;
-use crate::shell::{Setting, settings};
 use dumbbell_units::{Ecn, Time};
 use std::path::PathBuf;
 
@@ -21,16 +20,6 @@ pub struct Script {
 }
 
 impl Script {
-    /// What its commands before the first event set.
-    ///
-    /// # Errors
-    ///
-    /// A command that is not known.
-    pub fn settings(&self) -> Result<Vec<Setting>, String> {
-        let commands = self.setup.iter().map(|command| settings(command, self.folder.as_deref()));
-        Ok(commands.collect::<Result<Vec<_>, _>>()?.concat())
-    }
-
     /// The segments that arrive.
     pub fn arriving(&self) -> impl Iterator<Item = &Segment> {
         self.events.iter().filter_map(|event| match &event.action {

@@ -4,6 +4,7 @@
 //! beside the script. What has no effect on a connection is known by name; the rest is not expressible.
 
 use crate::parse::arithmetic;
+use crate::script::Script;
 use std::path::{Component, Path};
 
 /// How deep files of commands may name others.
@@ -27,6 +28,18 @@ pub enum Setting {
     Queue(String),
     /// A parameter of a module of the kernel: the module, the name and the value.
     Parameter(String, String, String),
+}
+
+impl Script {
+    /// What its commands before the first event set.
+    ///
+    /// # Errors
+    ///
+    /// A command that is not known.
+    pub fn settings(&self) -> Result<Vec<Setting>, String> {
+        let commands = self.setup.iter().map(|command| settings(command, self.folder.as_deref()));
+        Ok(commands.collect::<Result<Vec<_>, _>>()?.concat())
+    }
 }
 
 impl std::fmt::Display for Setting {

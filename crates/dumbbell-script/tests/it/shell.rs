@@ -53,8 +53,8 @@ fn other_commands_are_named() {
     for (commands, reason) in [
         ("sysctl -q net.core.rmem_max=1", "the command `sysctl -q net.core.rmem_max=1`"),
         ("sysctl -q net.ipv4.tcp_ecn=1 || true", "the command `sysctl -q net.ipv4.tcp_ecn=1 || true`"),
-        ("echo 1 > /tmp/file", "the command `echo 1 > /tmp/file`"),
-        ("grep x y 2> /tmp/file", "what a command writes to the file /tmp/file"),
+        ("echo 1 > file", "the command `echo 1 > file`"),
+        ("grep x y 2> file", "what a command writes to the file file"),
         ("sysctl -q net.ipv4.tcp_ecn=$ECN", "the variables of the command"),
         ("sysctl -q net.ipv4.tcp_ecn=$((1/0))", "the arithmetic of the command"),
         ("sysctl -q \"net.ipv4.tcp_ecn=1", "the quotes of the command"),
