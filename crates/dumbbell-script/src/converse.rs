@@ -111,7 +111,13 @@ impl Conditions {
         );
         let number = Argument::Number;
         let call = |name: &str, arguments: Vec<Argument>, result| {
-            Action::Call(Call { name: name.into(), arguments, result: Some(result), errno: None, blocks: None })
+            Action::Call(Call {
+                name: name.into(),
+                arguments,
+                result: Some(result),
+                errno: None,
+                blocks: None,
+            })
         };
         let stream = Argument::Name("SOCK_STREAM".into());
         let tcp = Argument::Name("IPPROTO_TCP".into());

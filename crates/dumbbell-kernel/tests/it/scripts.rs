@@ -23,7 +23,8 @@ fn every_script_passes() {
             .iter()
             .filter_map(|path| {
                 let text = std::fs::read_to_string(path).expect("a script");
-                let verdict = judge(&text, path.parent(), |script: &Script| ScriptHost::start(&start, script));
+                let verdict =
+                    judge(&text, path.parent(), |script: &Script| ScriptHost::start(&start, script));
                 (verdict != Verdict::Passed).then(|| format!("{}: {verdict}", path.display()))
             })
             .collect();

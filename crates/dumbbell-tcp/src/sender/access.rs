@@ -195,7 +195,7 @@ impl Access<'_> {
     #[inline(always)]
     pub(super) fn set_timer(&mut self, kind: TimerKind, mut at: Time) {
         if let Some(delay) = self.pacing_delay() {
-            at = at + delay;
+            at += delay;
         }
         self.connection.timers.set(kind, at);
         self.connection.retransmission.note_wait(at, at.since(self.now), kind == TimerKind::Probe);

@@ -287,7 +287,7 @@ impl Connection {
     pub(super) fn restart_retransmission_timer(&mut self, now: Time) {
         let mut deadline = self.retransmission.deadline(now);
         if let Some(delay) = self.pacing_delay(now) {
-            deadline = deadline + delay;
+            deadline += delay;
         }
         self.timers.set(TimerKind::Retransmission, deadline);
     }
