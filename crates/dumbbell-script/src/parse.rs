@@ -228,10 +228,10 @@ fn segment(text: &mut Text<'_>) -> ModalResult<Segment> {
     let flags = terminated(flags, blank).parse_next(text)?;
     let (seq, len) = cut_err(range).context(accepted("FIRST:END(LENGTH)")).parse_next(text)?;
     blank.parse_next(text)?;
-    let number =
-        |text: &mut Text<'_>| cut_err(dec_uint::<_, u64, _>).context(accepted("a number")).parse_next(text);
-    let ack = opt(delimited("ack ", number, blank)).parse_next(text)?;
-    let window = opt(delimited("win ", number, blank)).parse_next(text)?;
+    let ack = cut_err(number_of_32_bits).context(accepted("a number of 32 bits"));
+    let ack = opt(delimited("ack ", ack, blank)).parse_next(text)?;
+    let window = cut_err(number_of_16_bits).context(accepted("a number of 16 bits"));
+    let window = opt(delimited("win ", window, blank)).parse_next(text)?;
     if opt("urg ").parse_next(text)?.is_some() {
         return outside("urgent data").parse_next(text);
     }
@@ -256,9 +256,20 @@ fn flags(text: &mut Text<'_>) -> ModalResult<Flags> {
     Ok(Flags { syn, fin, rst, psh, ack, ece, cwr })
 }
 
+/// A field of the header, as a sequence number.
+fn number_of_32_bits(text: &mut Text<'_>) -> ModalResult<u64> {
+    dec_uint::<_, u32, _>.map(u64::from).parse_next(text)
+}
+
+/// A smaller one, as the window.
+fn number_of_16_bits(text: &mut Text<'_>) -> ModalResult<u64> {
+    dec_uint::<_, u16, _>.map(u64::from).parse_next(text)
+}
+
 fn range(text: &mut Text<'_>) -> ModalResult<(u64, u64)> {
-    let (seq, end, len): (u64, Option<u64>, u64) =
-        (dec_uint, opt(preceded(':', dec_uint)), delimited('(', dec_uint, ')')).parse_next(text)?;
+    let (seq, end, len) =
+        (number_of_32_bits, opt(preceded(':', number_of_32_bits)), delimited('(', number_of_32_bits, ')'))
+            .parse_next(text)?;
     if end.is_some_and(|end| end != seq + len) {
         return cut_err(fail)
             .context(accepted("a length that is the difference of the sequence numbers"))
@@ -276,13 +287,15 @@ fn options(text: &mut Text<'_>) -> ModalResult<Option<Vec<TcpOption>>> {
 }
 
 fn tcp_option(text: &mut Text<'_>) -> ModalResult<TcpOption> {
-    let number = |text: &mut Text<'_>| preceded(blank, dec_uint::<_, u64, _>).parse_next(text);
-    let block = (preceded(blank, dec_uint), preceded(':', dec_uint));
+    let number = |text: &mut Text<'_>| preceded(blank, number_of_32_bits).parse_next(text);
+    let size = |text: &mut Text<'_>| preceded(blank, number_of_16_bits).parse_next(text);
+    let shift = |text: &mut Text<'_>| preceded(blank, dec_uint::<_, u8, _>).parse_next(text);
+    let block = (number, preceded(':', number_of_32_bits));
     let known = alt((
         ("TS", blank, "val", number, blank, "ecr", number)
             .map(|(_, _, _, value, _, _, echo)| TcpOption::Timestamps(value, echo)),
-        preceded("mss", number).map(TcpOption::Mss),
-        preceded("wscale", number).map(TcpOption::WindowScale),
+        preceded("mss", size).map(TcpOption::Mss),
+        preceded("wscale", shift).map(|shift| TcpOption::WindowScale(shift.into())),
         "sackOK".value(TcpOption::SackPermitted),
         preceded("sack", repeat(1.., block)).map(TcpOption::Sack),
         "nop".value(TcpOption::Nop),

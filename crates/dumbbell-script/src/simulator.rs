@@ -16,6 +16,8 @@ use std::collections::VecDeque;
 
 /// Bytes of a segment that timestamps take.
 const TIMESTAMP_BYTES: u64 = 12;
+/// Largest shift of the window [RFC 7323 §2.3].
+const MOST_SCALE: u64 = 14;
 /// Most bytes of a segment that arrives: those of a packet of 1500 bytes.
 const LONGEST: u64 = 1460;
 /// The threshold in `TCP_INFO` before it is known.
@@ -105,7 +107,7 @@ impl Offer {
                 .unwrap_or(536),
             scale: syn
                 .option(|option| if let TcpOption::WindowScale(scale) = option { Some(*scale) } else { None })
-                .unwrap_or(0),
+                .map_or(0, |scale| scale.min(MOST_SCALE)),
             has_timestamps: syn.timestamps().is_some(),
             has_sack: syn.option(|option| (*option == TcpOption::SackPermitted).then_some(())).is_some(),
             has_ecn: syn.flags.ece && (syn.flags.cwr || syn.flags.ack),
@@ -143,7 +145,7 @@ impl Simulator {
         let first = windows.next().map(|window| window << offer.scale).or(syn.window);
         let window = first.ok_or("a connection without a window")?;
         let are_equal = windows.all(|other| other << offer.scale == window);
-        let mss = offer.mss - if offer.has_timestamps { TIMESTAMP_BYTES } else { 0 };
+        let mss = offer.mss.saturating_sub(if offer.has_timestamps { TIMESTAMP_BYTES } else { 0 });
         let (has_ecn, segments_at_once) = obey(&mut tcp, script, &offer)?;
         if tcp["congestion"] == "bbr"
             && let Some(count) = segments_at_once

@@ -178,7 +178,11 @@ fn assertions_have_the_precedence_of_python() {
 #[test]
 fn errors_name_the_place_and_what_is_accepted() {
     for (text, expected) in [
-        ("0 socket(..., 1) = 3\n+0 < . 1:1(0) ack x", "line 2, column 19: expected: a number"),
+        ("0 socket(..., 1) = 3\n+0 < . 1:1(0) ack x", "line 2, column 19: expected: a number of 32 bits"),
+        ("+0 < . 1:1(0) ack 4294967296", "line 1, column 19: expected: a number of 32 bits"),
+        ("+0 < . 1:1(0) ack 1 win 65536", "line 1, column 25: expected: a number of 16 bits"),
+        ("+0 < S 0:0(0) win 1 <mss 65536>", "line 1, column 22: expected: mss N"),
+        ("+0 < S 0:0(0) win 1 <wscale 256>", "line 1, column 22: expected: mss N"),
         ("+0 < Q 1:1(0)", "line 1, column 6: expected: flags out of S, F, R, P, E, W and `.`"),
         (
             "+0 < . 1:5(3)",

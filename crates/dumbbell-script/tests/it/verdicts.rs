@@ -38,6 +38,23 @@ fn a_segment_longer_than_the_maximum_is_those_sent_together() {
     );
 }
 
+/// The verdict on a kilobyte after an opening with these options, or why there is no host.
+fn opening_with(options: &str) -> Result<Verdict, String> {
+    let opening = OPENING.replace("mss 1000,sackOK,nop,nop,nop,wscale 7", options);
+    let sent = "+0 write(4, ..., 1000) = 1000\n+0 > . 1:1001(1000) ack 1\n";
+    let script = parse(&format!("{opening}{sent}")).expect("a script");
+    Ok(play(&script, &mut Simulator::new(&script)?))
+}
+
+#[test]
+fn a_window_is_shifted_by_14_at_most() {
+    // 4000 << 14 is in bounds of a buffer, and 4000 << 99 would be none.
+    assert_eq!(opening_with("mss 1000,sackOK,nop,nop,nop,wscale 99"), Ok(Verdict::Passed));
+    // Timestamps leave nothing of a segment of 10 bytes.
+    let refused = opening_with("mss 10,sackOK,TS val 1 ecr 0,nop,wscale 7").expect_err("no room");
+    assert!(refused.starts_with("mss: \"0 bytes\" is not accepted"), "{refused}");
+}
+
 #[test]
 fn segments_are_compared_in_their_order_and_at_their_time() {
     let (line, message) = failed("+0 write(4, ..., 2000) = 2000\n+0 > . 1001:2001(1000) ack 1\n");
