@@ -21,8 +21,9 @@ PLACES = {
 
 
 def found(**pages):
-    """Return what the search finds: the first right page of each question, unless stated otherwise."""
-    return {question: right[:1] for question, right in finding.QUESTIONS.items()} | pages
+    """Return what the search finds: a page for each letter and each question, the right one unless stated otherwise."""
+    letters = {letter: [f"{letter}/"] for letter in finding.BEGINNINGS}
+    return letters | {question: right[:1] for question, right in finding.QUESTIONS.items()} | pages
 
 
 def test_a_question_that_leads_elsewhere_is_named():
@@ -32,6 +33,20 @@ def test_a_question_that_leads_elsewhere_is_named():
         "wireshark: a/, b/, c/; not packets/",
         "kernel: nothing; not kernel/",
     ]
+
+
+def test_a_letter_under_which_nothing_is_found_shows_lost_words():
+    assert finding.misses(found(q=[])) == ["q: nothing; words are lost in the index"]
+
+
+def test_the_worker_of_the_search_is_repaired_and_another_one_refused(tmp_path):
+    worker = tmp_path / "assets" / "javascripts" / "workers" / "search.0.min.js"
+    worker.parent.mkdir(parents=True)
+    worker.write_text(f"for(;;){{{finding.JOINED}")
+    finding.mend(tmp_path)
+    assert worker.read_text() == f"for(;;){{{finding.SEPARATED}"
+    with pytest.raises(ValueError, match=r"search.0.min.js: wanted"):
+        finding.mend(tmp_path)
 
 
 def test_questions_and_keywords_belong_to_pages_of_the_site():
@@ -68,11 +83,11 @@ def test_the_search_of_a_site_is_asked(tmp_path):
     workers.mkdir(parents=True)
     (workers / "search.0.min.js").write_text(WORKER)
     (tmp_path / "search").mkdir()
-    docs = [{"title": name, "location": f"{pages[0]}#here"} for name, pages in finding.QUESTIONS.items()]
+    docs = [{"title": name, "location": f"{pages[0]}#here"} for name, pages in found().items()]
     index = tmp_path / "search" / "search_index.json"
     index.write_text(json.dumps({"docs": docs}))
     finding.check(tmp_path)
-    index.write_text(json.dumps({"docs": docs[1:]}))
+    index.write_text(json.dumps({"docs": [each for each in docs if each["title"] != "buffer BDP"]}))
     with pytest.raises(ValueError, match="not lead to the right pages\nbuffer BDP: nothing; not queues/"):
         finding.check(tmp_path)
 
